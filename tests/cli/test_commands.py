@@ -369,8 +369,8 @@ def test_inspect_shows_where_targets_end(run, tmp_path):
     assert "'r.abers' is a regression rule." in steps.err
     predicted = run(tmp_path, "predict", "r.abers", "r.abers")
     assert predicted.err == (
-        "abers: 'r.abers' must be a rule or a rule set; it is a regression rule. Use "
-        "it from Python: abers.load('r.abers').\n"
+        "abers: 'r.abers' must be a rule, a rule set or a calibrator; it is a "
+        "regression rule. Use it from Python: abers.load('r.abers').\n"
     )
 
 

@@ -44,7 +44,7 @@ def assert_same(answer, expected):
     assert {key: found.pop(key) for key in expected} == expected
     page = found.pop("page")
     assert page is None or page.endswith(".html")
-    assert found == {"schema_version": 1, "n_missing": 0, "warnings": []}
+    assert found == {"schema_version": 1, "n_missing": 0, "notes": [], "warnings": []}
 
 
 def test_scores_are_compared_as_the_library_does(run, folder, rows):

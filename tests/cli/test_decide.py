@@ -36,8 +36,7 @@ def test_actions_are_those_of_the_library(run, files, tmp_path, ending, criterio
     np.testing.assert_allclose(table.worst_cost, found.worst_cost, rtol=1e-15)
     counts = json.loads(answer.out)
     assert counts["n_rows"] == 2_000
-    for word in WORDS.values():
-        assert counts[f"n_{word}"] == actions.count(word)
+    assert counts["n_by_action"] == {w: actions.count(w) for w in WORDS.values()}
     assert counts["n_undetermined"] == found.undetermined.sum()
 
 
@@ -49,8 +48,8 @@ def test_counts_are_printed_and_rows_without_a_score_have_no_action(run, files):
     assert second == "008,,,,,,"
     assert third.split(",")[5] == "act"
     assert answer.err == (
-        "  act           1 (50.0 %)\n"
         "  refuse        1 (50.0 %)\n"
+        "  act           1 (50.0 %)\n"
         "  refer         0 (0.0 %)\n"
         "  undetermined  0 (0.0 %)\n"
         "warning: 1 row has no score, and so no action.\n"
@@ -120,7 +119,7 @@ def test_inspect_shows_that_the_guarantee_is_gone(run, files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--cost-fp", "1"), "Missing option '--cost-fn'"),
+        (("--cost-fp", "1"), "by --cost-fp and --cost-fn; got --cost-fp."),
         (("--cost-fp", "0", "--cost-fn", "1"), "cost_fp must be a positive number"),
         (("--cost-fp", "1", "--cost-fn", "nan"), "positive number; got nan"),
         ((*COSTS, "--refer", "inf"), "refer must be a finite number; got inf"),

@@ -17,7 +17,7 @@ import abers
 OLD = b"precious"
 UNNAMED_COLUMNS = (
     "abers: the columns of scores must be named with --scores: 2 of them, those of the "
-    "first model first; the calibrator was fitted by folds.\n"
+    "first model first; the file of the calibrator has no names.\n"
 )
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.
@@ -111,7 +111,7 @@ CASES = {
     "a pooled rule to check": (
         ("check", "pooled.abers", "scores.csv"),
         2,
-        "it is a pooled rule, which predict, evaluate and inspect take.\n",
+        UNNAMED_COLUMNS,
     ),
     "the steps of a pooled rule": (
         ("inspect", "pooled.abers", "--steps"),

@@ -1,4 +1,4 @@
-"""`abers check`: whether a rule is still calibrated."""
+"""`abers check`: whether a rule or a calibrator is still calibrated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import click
 from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.exits import CHECK_FAILED, FINE
-from abers.cli.inputs import loaded_rows, refuse_two_pipes, rule_and_sha256
+from abers.cli.inputs import (
+    loaded_rows,
+    refuse_loss,
+    refuse_two_pipes,
+    rule_and_sha256,
+)
 from abers.formatting import group_name, p_value
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
@@ -26,6 +31,7 @@ SMALLEST = 0.0001  # p-value to print
 MOST_GROUPS = 20  # to print
 MOST_NAMES = 5  # of groups whose scores are printed, too
 LONGEST_NAME = 24  # of a group, in a table
+TWO = 2
 NO_LABELS = (
     "No column of labels was found, so only the scores were checked. If there is one, "
     "name it with --label."
@@ -57,6 +63,7 @@ NO_LABELS = (
     help="Significance level of all tests together.",
 )
 @options.score
+@options.scores
 @options.label
 @options.pos_label
 @options.weight
@@ -77,19 +84,22 @@ def check(
     json: bool,
     **columns: Any,
 ) -> int:
-    """Test a rule on recent rows; exit with 3 if a test fails.
+    """Test a rule or a calibrator on recent rows; exit with 3 if it fails.
 
     The tests ask whether the probability of a label, given the score, has changed
     since calibration; --by tests each group, too. Together they fail a rule that is
     still right with probability --alpha at most. Drift (PSI) and AUC are limits, to
-    which --alpha does not apply. Inconclusive tests do not fail. Without labels, only
-    the drift of the scores is checked. If you check every day, `abers monitor` bounds
-    the probability that there is ever a false alarm.
+    which --alpha does not apply. A calibrator of several classes or models has limits
+    only, the calibration error among them; the answer gives the reason. Inconclusive
+    tests do not fail. Without labels, only the drift of the scores is checked. If you
+    check every day, `abers monitor` bounds the probability that there is ever a false
+    alarm.
     """
     from abers.evaluation.check import check as run_tests
 
     refuse_two_pipes(rule, files)
     fitted, checksum = rule_and_sha256(rule)
+    refuse_loss(fitted, loss)
     needs_label = pos_label is not None
     rows = loaded_rows(
         fitted, files, pos_label=pos_label, needs_label=needs_label, **columns
@@ -101,6 +111,7 @@ def check(
             rows.labels,
             groups=rows.groups,
             sample_weight=rows.weights,
+            pos_label=rows.pos_label,
             max_psi=max_psi,
             max_ece=max_ece,
             alpha=alpha,
@@ -112,7 +123,8 @@ def check(
         facts |= {"sha256": checksum}
         printer.print_json(checked.to_dict() | facts)
     else:
-        _print(checked, rows)
+        classes = getattr(fitted, "classes", ())
+        _print(checked, rows, is_top=len(classes) > TWO and rows.pos_label is None)
         for text in warnings:
             (printer.note if text == NO_LABELS else printer.alarm)(text)
     return FINE if checked.passed else CHECK_FAILED
@@ -125,20 +137,24 @@ def _warnings(checked: Check) -> list[str]:
     return texts if checked.n_positives is not None else [*texts, NO_LABELS]
 
 
-def _print(checked: Check, rows: LoadedRows) -> None:
-    counted = f"{checked.n_rows:,}"
-    if checked.n_positives is not None:
+def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
+    """Print all findings; `is_top`: of the most probable class of each row."""
+    mean, rate, counted = "mean prediction", "observed rate", f"{checked.n_rows:,}"
+    if is_top:
+        mean, rate = "mean confidence", "accuracy"
+    elif checked.n_positives is not None:
         counted += f" ({checked.n_positives:,} positive)"
     lines = [("rows", counted)]
     if rows.n_missing:
         lines.append(("dropped", printer.dropped(rows.n_missing)))
     if checked.mean_prediction is not None and checked.observed_rate is not None:
-        lines.append(("mean prediction", f"{checked.mean_prediction:.4f}"))
-        lines.append(("observed rate", f"{checked.observed_rate:.4f}"))
+        lines.append((mean, f"{checked.mean_prediction:.4f}"))
+        lines.append((rate, f"{checked.observed_rate:.4f}"))
     printer.facts(lines, to_stdout=True)
     colours = [COLOURS[test.result] for test in checked.findings]
     body = [_cells(test) for test in checked.findings]
-    printer.table(["test", "value", "noise level", "limit", "result"], body, colours)
+    what = "limit of" if checked.untested else "test"
+    printer.table([what, "value", "noise level", "limit", "result"], body, colours)
     if checked.groups:
         head, *lines_of_groups = _group_rows(checked)
         colours = [COLOURS[group.result] for group in checked.groups[:MOST_GROUPS]]
@@ -147,6 +163,8 @@ def _print(checked: Check, rows: LoadedRows) -> None:
             printer.sentence(f"{printer.INDENT}… and {more:,} more; see --json")
     for text in _changes(checked):
         printer.sentence(text)
+    if checked.untested:
+        printer.sentence(checked.untested)
     printer.sentence(*_conclusion(checked))
 
 
@@ -187,12 +205,15 @@ def _conclusion(checked: Check) -> tuple[str, str]:
         return f"Failed: {', '.join(failed)}.", BAD
     if checked.approximate:
         return "No test failed, but the level is approximate.", UNSURE
+    fine = "Nothing failed" if checked.untested else "No test failed"
     unsure = sum(test.result == "inconclusive" for test in checked.findings)
     if unsure:
         verb = "was" if unsure == 1 else "were"
-        return f"No test failed; {unsure} {verb} inconclusive.", UNSURE
+        return f"{fine}; {unsure} {verb} inconclusive.", UNSURE
     if checked.n_positives is None:
-        return "No test failed; without labels only the scores were tested.", UNSURE
+        return f"{fine}; without labels only the scores were tested.", UNSURE
+    if checked.untested:
+        return "All values are within their limits.", GOOD
     return "All tests passed.", GOOD
 
 

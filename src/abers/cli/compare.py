@@ -24,6 +24,8 @@ PLACES = (9, 5, 4, 3)  # of losses, at most: as many as the terminal has room fo
 @command()
 @options.files
 @options.score
+@options.scores
+@options.probabilities
 @options.label
 @options.pos_label
 @options.weight
@@ -64,8 +66,8 @@ def compare(
 ) -> None:
     """Compare methods of calibration on held-out rows, best first.
 
-    The table has a column of scores, and all rows are kept in memory. To train a model
-    and compare methods on it, call `abers.compare` in Python.
+    The table has a column of scores, or one per class, and all rows are kept in memory.
+    To train a model and compare methods on it, call `abers.compare` in Python.
     """
     if not 0 <= seed <= LARGEST_SEED:
         msg = f"--seed must be from 0 to {LARGEST_SEED}; got {seed}."
@@ -79,7 +81,7 @@ def compare(
     }
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        comparison, n_missing = _compared(files, columns, settings)
+        comparison, n_missing, notes = _compared(files, columns, settings)
     if html:
         from abers.report import comparison_page
 
@@ -90,34 +92,59 @@ def compare(
     texts = printer.sentences_of(raised)
     if json:
         facts = {"n_missing": n_missing, "page": html, "warnings": texts}
+        facts |= {"notes": notes}
         printer.print_json(comparison.to_dict() | facts)
         return
     _print(comparison, n_missing)
     if html:
         printer.note(f"A page was written to {html}.")
+    for text in notes:
+        printer.note(text)
     for text in texts:
         printer.warn(text)
 
 
 def _compared(
     files: tuple[str, ...], columns: dict[str, Any], settings: dict[str, Any]
-) -> tuple[Comparison, int]:
-    """Compare methods on scores; also count the rows left out."""
+) -> tuple[Comparison, int, list[str]]:
+    """Compare methods on scores; also count the rows left out, and note what was read.
+
+    Without named columns, that of scores is found by its usual name.
+    """
+    import numpy as np
+
     import abers
+    from abers.tables.calibrators import load_sample
     from abers.tables.rows import load_rows
 
+    several = {name: columns.pop(name) for name in ("scores", "probabilities")}
+    rows: Any
     with printer.progress("reading") as progress:
-        rows = load_rows(files, progress=progress, **columns)
-    labels: Any = rows.labels
+        if any(name is not None for name in several.values()):
+            named, kind = options.columns_and_kind(
+                **several, score=columns.pop("score")
+            )
+            rows = load_sample(
+                files,
+                columns=named,
+                kind=kind,
+                purpose="compare",
+                progress=progress,
+                **columns,
+            )
+            labels, notes = np.asarray(rows.classes)[rows.labels], list(rows.notes)
+        else:
+            rows = load_rows(files, progress=progress, **columns)
+            labels, notes = rows.labels.astype(int), []
     with printer.progress("comparing", "methods") as progress:
         comparison = abers.compare(
             rows.scores,
-            labels.astype(int),
+            labels,
             sample_weight=rows.weights,
             progress=progress,
             **settings,
         )
-    return comparison, rows.n_missing
+    return comparison, rows.n_missing, notes
 
 
 def _as_share(text: str) -> float:

@@ -8,7 +8,7 @@ import click
 
 from abers.cli import options, printer
 from abers.cli.commands import command
-from abers.cli.inputs import rule_to_apply
+from abers.cli.inputs import columns_of_scores, rule_to_apply
 from abers.cli.options import STDOUT
 from abers.cli.predict import report_rows
 
@@ -18,15 +18,19 @@ from abers.cli.predict import report_rows
     "--cost-fp",
     metavar="COST",
     type=options.REAL,
-    required=True,
     help="Cost of a false positive: acting on a 0.",
 )
 @click.option(
     "--cost-fn",
     metavar="COST",
     type=options.REAL,
-    required=True,
     help="Cost of a false negative: not acting on a 1.",
+)
+@click.option(
+    "--costs",
+    metavar="FILE",
+    type=options.FILE,
+    help="Instead: a table with a row for each action and a column for each class.",
 )
 @click.option(
     "--refer",
@@ -50,19 +54,23 @@ def decide(
     temp: str | None,
     force: bool,
     json: bool,
+    scores: str | None,
     **settings: Any,
 ) -> None:
     """Add an action to each row of a table: act, refuse or refer.
 
     To act is to treat the case as a 1. The action is the one whose expected cost is
     least in the worst case within the bounds: act if the probability is at least FP /
-    (FP + FN). A case is referred if that is cheaper than either. The columns that
-    `abers predict` adds come before it, its worst cost comes after it.
+    (FP + FN). A case is referred if that is cheaper than either. Any number of classes
+    and actions have a table of --costs: the column `action` names the actions, the
+    others are named as the classes are. The columns that `abers predict` adds come
+    before the action, its worst cost comes after it.
     """
     from abers.tables.decide import decide_table
     from abers.tables.predict import CALIBRATOR_KEY
 
     fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
+    settings["score"] = columns_of_scores(fitted, settings["score"], scores)
     with printer.progress("deciding") as progress:
         done = decide_table(
             fitted,
@@ -75,11 +83,11 @@ def decide(
             progress=progress,
             **settings,
         )
-    counts = {"act": done.n_act, "refuse": done.n_refuse, "refer": done.n_refer}
     rows = done.predicted
     if json:
-        facts = {"n_rows": rows.n_rows, "n_missing": rows.n_missing}
-        facts |= {f"n_{name}": count for name, count in counts.items()}
+        facts: dict[str, Any] = {"n_rows": rows.n_rows}
+        facts |= {"n_missing": rows.n_missing}
+        facts |= {"n_by_action": done.n_by_action}
         facts |= {"n_undetermined": done.n_undetermined}
         facts |= {"n_rest": rows.n_rest, "n_pooled": rows.n_pooled}
         printer.print_json({"output": output, "sha256": checksum, **facts})
@@ -88,9 +96,9 @@ def decide(
         written = printer.count(rows.n_rows, "row was", "rows were")
         printer.note(f"{written} written to {output}.")
     n_scored = rows.n_rows - rows.n_missing
-    shares = {name: _share(count, n_scored) for name, count in counts.items()}
-    shares["undetermined"] = _share(done.n_undetermined, n_scored)
-    printer.facts(shares.items())
+    shares = [(name, _share(n, n_scored)) for name, n in done.n_by_action.items()]
+    shares.append(("undetermined", _share(done.n_undetermined, n_scored)))
+    printer.facts(shares)
     report_rows(rows, fitted, prior, what="action")
 
 

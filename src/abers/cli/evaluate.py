@@ -11,10 +11,10 @@ import click
 from abers.cli import options, printer
 from abers.cli.commands import command
 from abers.cli.inputs import (
-    CALIBRATORS,
     loaded_rows,
     named_files,
     page_facts,
+    refuse_loss,
     refuse_two_pipes,
     rule_and_sha256,
 )
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from abers.choices import LossName
     from abers.comparison import Comparison
     from abers.evaluation.evaluate import Evaluation
-    from abers.rules import Rule, RuleSet
-    from abers.tables.calibrators import ClassRows
     from abers.tables.rows import LoadedRows
 
 CHECKSUM = "SHA-256 of the rule file"
-TWO = 2
 
 
 @command()
@@ -42,7 +39,8 @@ TWO = 2
     type=options.FILE,
     nargs=-1,
     required=True,
-    help="A rule, and tables as for fit; with --probability, tables only.",
+    help="A rule or a calibrator, and tables as for fit; with --probability, tables "
+    "only.",
 )
 @click.option(
     "--probability", metavar="COLUMN", help="Evaluate this column of probabilities."
@@ -80,7 +78,6 @@ def evaluate(
     *,
     probability: str | None,
     score: str | None,
-    scores: str | None,
     pos_label: str | None,
     loss: LossName,
     held_out: bool,
@@ -93,7 +90,7 @@ def evaluate(
     json: bool,
     **columns: Any,
 ) -> None:
-    """Evaluate a rule, or probabilities, on held-out rows.
+    """Evaluate a rule, a calibrator or probabilities on held-out rows.
 
     All rows are kept in memory, at about 100 bytes each.
     """
@@ -102,26 +99,8 @@ def evaluate(
     rule, files = _split(rule_and_files, probability, score)
     options.check_page(html, force=force, inputs=rule_and_files)
     fitted, sources = _sources(rule, files, probability)
-    if rule is not None and _is_calibrator(fitted):
-        _evaluate_calibrator(
-            fitted,
-            files,
-            scores=scores,
-            score=score,
-            pos_label=pos_label,
-            name=name,
-            held_out=held_out,
-            html=html,
-            title=title,
-            facts=page_facts(sources, tags),
-            force=force,
-            json=json,
-            **columns,
-        )
-        return
-    if scores is not None:
-        msg = "--scores must go with a calibrator of several columns; use --score."
-        raise InvalidParameter(msg)
+    if fitted is not None:
+        refuse_loss(fitted, loss)
     rows = loaded_rows(
         fitted,
         files,
@@ -131,6 +110,7 @@ def evaluate(
         **columns,
     )
     labels: Any = rows.labels
+    classes = getattr(fitted, "classes", (0, 1))
     with printer.working("evaluating"):
         compared, left_out = _compared(fitted, rows, sample if html else 0)
         evaluation = abers.evaluate(
@@ -143,9 +123,11 @@ def evaluate(
             comparison=compared,
             loss=loss,
             name=name,
+            pos_label=rows.pos_label,
             held_out=held_out,
         )
-        if (pos_label := _pos_label(fitted, pos_label)) is not None:
+        pos_label = _pos_label(fitted, pos_label)
+        if pos_label is not None and classes == (0, 1):
             # Tables are read as labels 0 and 1; the other label is not kept.
             evaluation = replace(
                 evaluation, classes=(None, pos_label), pos_label=pos_label
@@ -166,81 +148,19 @@ def evaluate(
     _print_notes(evaluation, html, left_out)
 
 
-def _is_calibrator(fitted: Any) -> bool:
-    from abers.core.fitted import file_kind
-
-    return file_kind(fitted) in CALIBRATORS
-
-
-def _evaluate_calibrator(
-    calibrator: Any,
-    files: Sequence[str],
-    *,
-    scores: str | None,
-    score: str | None,
-    name: str | None,
-    held_out: bool,
-    html: str | None,
-    title: str | None,
-    facts: dict[str, str],
-    force: bool,
-    json: bool,
-    **columns: Any,
-) -> None:
-    """Evaluate the probabilities of a calibrator, of any number of classes."""
-    import abers
-    from abers.tables.calibrators import load_class_rows
-
-    if unused := [key for key in ("by", "before") if columns.pop(key) is not None]:
-        msg = f"--{unused[0]} must go with a rule; got a calibrator. Leave it out."
-        raise InvalidParameter(msg)
-    named = None
-    if scores is not None or score is not None:
-        named = options.columns_named(scores or str(score), score if scores else None)
-    with printer.progress("reading") as progress:
-        rows = load_class_rows(
-            calibrator, files, columns=named, progress=progress, **columns
-        )
-    with printer.working("evaluating"):
-        classes = getattr(calibrator, "classes", (0, 1))
-        many = len(classes) > TWO
-        evaluation = abers.evaluate(
-            None,
-            calibrator.probability(rows.scores),
-            rows.labels,
-            sample_weight=rows.weights,
-            classes=list(classes) if many else None,
-            name=name,
-            held_out=held_out,
-        )
-        if html:
-            from abers.report import evaluation_page
-
-            page = evaluation_page(evaluation, title=title, facts=facts)
-            replace_text(html, page, force=force)
-    if json:
-        more: dict[str, Any] = {"n_missing": rows.n_missing, "page": html}
-        more |= {"warnings": evaluation.printout().warnings}
-        more |= {"sha256": facts.get(CHECKSUM)}
-        printer.print_json(evaluation.to_dict() | more)
-        return
-    _print(evaluation, rows)
-    _print_notes(evaluation, html, "")
-
-
 def _sources(
     rule: str | None, files: Sequence[str], probability: str | None
-) -> tuple[Rule | RuleSet | None, dict[str, str]]:
+) -> tuple[Any, dict[str, str]]:
     """Load the rule, if there is one, and name where all of it comes from."""
     tables = {"tables": named_files(files)}
     if rule is None:
         return None, {"probabilities": str(probability)} | tables
-    fitted, checksum = rule_and_sha256(rule, any_columns=True)
+    fitted, checksum = rule_and_sha256(rule)
     named = {"rule file": named_files([rule]), CHECKSUM: checksum}
     return fitted, named | tables
 
 
-def _pos_label(rule: Rule | RuleSet | None, given: str | None) -> str | None:
+def _pos_label(rule: Any, given: str | None) -> str | None:
     """Return the label of the table that was read as 1."""
     from abers.tables.columns import POS_LABEL_TAG
 
@@ -287,25 +207,29 @@ def _refuse_rules(files: Sequence[str]) -> None:
                 raise InvalidParameter(msg)
 
 
-def _compared(
-    rule: Rule | RuleSet | None, rows: LoadedRows, most: int
-) -> tuple[Comparison | None, str]:
+def _compared(rule: Any, rows: LoadedRows, most: int) -> tuple[Comparison | None, str]:
     """Compare methods on at most so many rows; or say why that cannot be."""
     if not most:
         return None, ""
+    if getattr(rule, "n_models", 1) > 1:
+        return None, "the page has no comparison of methods: they read one model."
+    import numpy as np
+
     import abers
     from abers.tables.rows import sampled
 
-    n_rows = rows.scores.size
+    n_rows = len(rows.scores)
     drawn = sampled(n_rows, most)
     scores = rows.scores[drawn]
-    if rule is not None and not rule.increasing:
+    if not getattr(rule, "increasing", True):
         scores = -scores
-    labels: Any = rows.labels
+    labels = np.asarray(rows.labels)[drawn]
     weights = None if rows.weights is None else rows.weights[drawn]
     try:
         comparison = abers.compare(
-            scores, labels[drawn].astype(int), sample_weight=weights
+            scores,
+            labels.astype(int) if labels.dtype == np.bool_ else labels,
+            sample_weight=weights,
         )
     except AbersError as why:  # too few rows of a class, say
         return None, f"the page has no comparison of methods: {why}"
@@ -315,7 +239,7 @@ def _compared(
     return comparison, ""
 
 
-def _print(evaluation: Evaluation, rows: LoadedRows | ClassRows) -> None:
+def _print(evaluation: Evaluation, rows: LoadedRows) -> None:
     shown = evaluation.printout()
     lines = shown.facts
     if rows.n_missing:

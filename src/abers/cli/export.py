@@ -1,15 +1,15 @@
-"""`abers export`: a rule for programs without Python."""
+"""`abers export`: a rule or a calibrator for programs without Python."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from abers.cli import options, printer
 from abers.cli.commands import command
-from abers.cli.inputs import loaded_rule
+from abers.cli.inputs import rule_and_sha256
 from abers.cli.options import STDOUT
 from abers.errors import InvalidParameter
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from abers.choices import Language, LossName, Precision, SqlDialect
-    from abers.rules import Rule, RuleSet, StackedRule
 
 LANGUAGES: dict[str, Language] = {
     ".h": "c",
@@ -79,7 +78,8 @@ def export(
     from abers.tables.writing import check_output
 
     check_output(output, force=force, inputs=[rule])
-    fitted = loaded_rule(rule)
+    # What can be exported in which form, abers.export knows, and says.
+    fitted: Any = rule_and_sha256(rule)[0]
     ending = Path(output).suffix.lower()
     if (to is not None) != (ending == SQL):
         msg = (
@@ -109,7 +109,7 @@ def export(
 
 
 def _sql(
-    rule: Rule | RuleSet | StackedRule,
+    rule: Any,
     dialect: SqlDialect,
     names: Mapping[str, str | None],
     loss: LossName,
@@ -134,9 +134,7 @@ def _sql(
     return sql.script.encode()
 
 
-def _source(
-    rule: Rule | RuleSet | StackedRule, output: Path, loss: LossName
-) -> dict[str, bytes]:
+def _source(rule: Any, output: Path, loss: LossName) -> dict[str, bytes]:
     """Return the files of source code, beside the one that was named."""
     from abers.export import to_source
     from abers.rules import RuleSet

@@ -36,11 +36,7 @@ MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be est
 @options.weight
 @options.by
 @options.scores
-@click.option(
-    "--probabilities",
-    metavar="A,B,C",
-    help="Columns of probabilities, one per class, or that of the positive label.",
-)
+@options.probabilities
 @click.option(
     "--fold",
     metavar="COLUMN",
@@ -57,7 +53,7 @@ MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be est
 @options.one_of(
     "--kind",
     choices=("probability", "log-odds", "margin"),
-    help="What the scores are (default: by the option that names them).",
+    help="What the scores are (default: probabilities, if all look like some).",
 )
 @click.option(
     "--minimum",
@@ -133,16 +129,21 @@ def fit(
         raise InvalidParameter(msg)
     check_output(output, force=force, inputs=files)
     if scores or probabilities or fold or kind or method not in {None, "venn-abers"}:
-        named = _columns_and_kind(scores, probabilities, settings["score"], kind)
-        many = len(named[0]) > 1 or any("*" in name for name in named[0])
-        own = method or ("stacked" if named[1] == "probability" or fold else None)
-        if own is not None or many:
+        columns, kind = options.columns_and_kind(
+            scores=scores,
+            probabilities=probabilities,
+            score=settings["score"],
+            kind=kind,
+        )
+        # One column of margins gives a rule, which needs not all rows in memory.
+        may_be_rule = (method or kind) in {"venn-abers", "margin", "log-odds"}
+        if fold or not may_be_rule or columns != [settings["score"]]:
             _fit_calibrator(
                 files,
                 output,
-                columns=named[0],
-                kind=named[1],
-                method=own or "venn-abers",
+                columns=columns,
+                kind=kind,
+                method=method,
                 fold=fold,
                 weight=weight,
                 descending=descending,
@@ -182,21 +183,6 @@ def fit(
         printer.note(text)
     for text in texts:
         printer.warn(text)
-
-
-def _columns_and_kind(
-    scores: str | None, probabilities: str | None, score: str | None, kind: str | None
-) -> tuple[list[str], str]:
-    """Return the columns of scores, and what they hold."""
-    given = [name for name in (scores, probabilities, score) if name is not None]
-    if len(given) != 1:
-        msg = (
-            "one of --score, --scores and --probabilities must name the columns of "
-            f"scores; got {len(given)} of them."
-        )
-        raise InvalidParameter(msg)
-    usual = "probability" if probabilities is not None else "margin"
-    return options.columns_named(given[0]), kind or usual
 
 
 def _fit_calibrator(
@@ -241,7 +227,7 @@ def _fit_calibrator(
     facts: dict[str, Any] = {
         "output": output,
         "kind": noun_of(made),
-        "method": chosen["method"],
+        "method": fitted.method,
         "n_rows": fitted.n_rows,
         "n_missing": fitted.n_missing,
         "n_fitted": fitted.n_fitted,
@@ -256,7 +242,7 @@ def _fit_calibrator(
     where = "written to standard output" if output == STDOUT else f"saved as {output}"
     printer.note(f"A calibrator was fitted and {where}.")
     counts = ", ".join(f"{n:,} {name}" for name, n in fitted.n_by_class.items())
-    lines = [("method", chosen["method"]), ("rows", f"{fitted.n_fitted:,} ({counts})")]
+    lines = [("method", fitted.method), ("rows", f"{fitted.n_fitted:,} ({counts})")]
     if fitted.n_missing:
         lines.append(("dropped", printer.dropped(fitted.n_missing)))
     if weights := getattr(made, "weights", None):

@@ -7,22 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abers.cli import printer
-from abers.cli.options import STDIN, STDOUT
+from abers.cli.options import STDIN, STDOUT, columns_named
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from abers.core.fitted import Stored
-    from abers.rules import Rule, RuleSet, StackedRule
+    from abers.rules import Calibrator, Rule, RuleSet
     from abers.tables.rows import LoadedRows
 
 
 MOST_FILES = 5  # that a page names
-# Kinds of files that read a column per class or per model.
-CALIBRATORS = {
-    *("curve-calibrator", "pooled-rule", "stacked-rule", "venn-abers-calibrator")
-}
 
 
 @contextlib.contextmanager
@@ -37,55 +33,66 @@ def on_disk(path: str) -> Iterator[Path]:
         yield Path(source.path if is_file else source.on_disk(scratch).path)
 
 
-def loaded_rule(path: str) -> Rule | RuleSet | StackedRule:
-    """Load a rule, a rule for each group, or a stacked rule."""
-    from abers.core.stacked import StackedRule
-    from abers.storage.files import load
-
-    with on_disk(path) as file:
-        loaded = load(file)
-        if isinstance(loaded, StackedRule):
-            return loaded
-        rule: Rule | RuleSet = _checked(loaded, path, any_columns=False)
-        return rule
-
-
-def rule_and_sha256(
-    path: str, *, any_columns: bool = False
-) -> tuple[Rule | RuleSet, str]:
-    """Load a rule, or a rule for each group, with the checksum of its file."""
+def rule_and_sha256(path: str) -> tuple[Rule | RuleSet | Calibrator, str]:
+    """Load a rule, a rule for each group or a calibrator, and its file's checksum."""
     from abers.storage.container import sha256_of
     from abers.storage.files import load
 
     with on_disk(path) as file:
-        checked = _checked(load(file), path, any_columns=any_columns)
-        return checked, sha256_of(file)
+        return _checked(load(file), path), sha256_of(file)
 
 
-def _checked(loaded: Stored, path: str, *, any_columns: bool) -> Any:
+def _checked(loaded: Stored, path: str) -> Any:
     """Return what turns scores into probabilities; raise if it does not."""
+    from abers.core.calibrator import Calibrator
     from abers.core.fitted import file_kind, noun_of
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
 
-    if any_columns and file_kind(loaded) in CALIBRATORS:
-        calibrator: Any = loaded
-        return calibrator
-    if not isinstance(loaded, Rule | RuleSet):
+    if file_kind(loaded) == "pooled-rule":
+        from abers.tables.calibrators import as_calibrator
+
+        fitted: Any = loaded
+        return as_calibrator(fitted)
+    if not isinstance(loaded, Rule | RuleSet | Calibrator):
         name = "path" if path == STDIN else repr(path)
         kind = noun_of(loaded)
-        if file_kind(loaded) in CALIBRATORS:
-            msg = (
-                f"{path!r} must be a rule or a rule set; it is a {kind}, which "
-                "predict, evaluate and inspect take."
-            )
-            raise InvalidParameter(msg)
         msg = (
-            f"{path!r} must be a rule or a rule set; it is a {kind}. Use it "
-            f"from Python: abers.load({name})."
+            f"{path!r} must be a rule, a rule set or a calibrator; it is a {kind}. Use "
+            f"it from Python: abers.load({name})."
         )
         raise InvalidParameter(msg)
     return loaded
+
+
+def is_rule(fitted: Any) -> bool:
+    """Tell a rule, or rules for groups, from a calibrator."""
+    from abers.core.rule import Rule
+    from abers.core.rule_set import RuleSet
+
+    return isinstance(fitted, Rule | RuleSet)
+
+
+def refuse_loss(fitted: Any, loss: str) -> None:
+    """Refuse --loss for a calibrator, which has been fitted for one."""
+    if loss != "log" and not is_rule(fitted):
+        msg = "--loss must go with a rule; got a calibrator. Leave it out."
+        raise InvalidParameter(msg)
+
+
+def columns_of_scores(
+    fitted: Any, score: str | None, scores: str | None
+) -> str | list[str] | None:
+    """Return what --score or --scores names; None if neither does."""
+    if scores is None:
+        return score
+    if score is not None:
+        msg = "--scores must stand instead of --score; got both."
+        raise InvalidParameter(msg)
+    if fitted is None or is_rule(fitted):
+        msg = "--scores must go with a calibrator of several columns; use --score."
+        raise InvalidParameter(msg)
+    return columns_named(scores)
 
 
 def rule_to_apply(
@@ -95,8 +102,7 @@ def rule_to_apply(
     *,
     force: bool,
     json: bool,
-    any_columns: bool = False,
-) -> tuple[Rule | RuleSet, str]:
+) -> tuple[Rule | RuleSet | Calibrator, str]:
     """Load the rule for a table that is to be written, once all of that can be done.
 
     Also returns the checksum of its file.
@@ -108,7 +114,7 @@ def rule_to_apply(
         raise InvalidParameter(msg)
     refuse_two_pipes(path, files)
     check_output(output, force=force, inputs=[path, *files])
-    return rule_and_sha256(path, any_columns=any_columns)
+    return rule_and_sha256(path)
 
 
 def read_by(columns: Sequence[str], n_columns: int, n_models: int) -> str:
@@ -141,17 +147,44 @@ def refuse_two_pipes(rule: str, files: Iterable[str]) -> None:
 
 
 def loaded_rows(
-    rule: Rule | RuleSet | None, files: Sequence[str], *, by: str | None, **options: Any
+    rule: Rule | RuleSet | Calibrator | None,
+    files: Sequence[str],
+    *,
+    by: str | None,
+    score: str | None,
+    scores: str | None = None,
+    **options: Any,
 ) -> LoadedRows:
-    """Read the rows to evaluate, by the column names that the rule remembers."""
+    """Read the rows to judge by, from the columns that the rule remembers."""
     from abers.rules import RuleSet
     from abers.tables.columns import group_column
     from abers.tables.rows import FittedColumns, load_rows
 
+    named: Any = columns_of_scores(rule, score, scores)
+    if rule is not None and not is_rule(rule):
+        return _rows_of_calibrator(rule, files, named, by=by, **options)
     tags = {} if rule is None else rule.metadata
     if isinstance(rule, RuleSet):
         by = group_column(rule, by)
         options["group_type"] = type(next(iter(rule)))
     fitted = FittedColumns.of(tags)
     with printer.progress("reading") as progress:
-        return load_rows(files, by=by, fitted=fitted, progress=progress, **options)
+        return load_rows(
+            files, score=named, by=by, fitted=fitted, progress=progress, **options
+        )
+
+
+def _rows_of_calibrator(
+    calibrator: Any, files: Sequence[str], named: str | list[str] | None, **options: Any
+) -> LoadedRows:
+    from abers.tables.calibrators import load_class_rows
+
+    for name in ("before", "probability"):
+        if options.pop(name, None) is not None:
+            msg = f"--{name} must go with a rule; got a calibrator. Leave it out."
+            raise InvalidParameter(msg)
+    columns = [named] if isinstance(named, str) else named
+    with printer.progress("reading") as progress:
+        return load_class_rows(
+            calibrator, files, columns=columns, progress=progress, **options
+        )

@@ -117,13 +117,14 @@ def _facts(fitted: Stored) -> dict[str, Any]:
 def _facts_of_calibrator(fitted: Calibrator) -> dict[str, Any]:
     """Return what there is to know but the numbers of its map."""
     from abers.core.fitted import contents_of, noun_of
+    from abers.storage.fingerprint import TAG
 
     others = {"is_rounded", "kind", "metadata", "rules"}
     stored = contents_of(fitted).facts
     facts = {
         "kind": noun_of(fitted),
         "n_rows": fitted.n_rows,
-        "tags": dict(fitted.metadata),
+        "tags": {key: tag for key, tag in fitted.metadata.items() if key != TAG},
         **{name: fact for name, fact in stored.items() if name not in others},
         "n_columns": fitted.n_columns,
         "guarantee": str(fitted.guarantee),

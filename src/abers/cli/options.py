@@ -103,7 +103,10 @@ def tags(about: str) -> Decorator:
 
 
 rule = click.argument(
-    "rule", metavar="RULE", type=FILE, help="Rule file, made by abers fit."
+    "rule",
+    metavar="RULE",
+    type=FILE,
+    help="File of a rule or a calibrator, made by abers fit.",
 )
 files = click.argument(
     "files",
@@ -122,6 +125,11 @@ scores = click.option(
     "--scores",
     metavar="A,B,C",
     help="Columns of scores, one per class or per model; patterns such as 'p_*'.",
+)
+probabilities = click.option(
+    "--probabilities",
+    metavar="A,B,C",
+    help="Columns of probabilities, one per class, or that of the positive label.",
 )
 label = click.option(
     "--label",
@@ -199,6 +207,7 @@ application = together(
     files,
     output("Table to write.", default=STDOUT),
     score,
+    scores,
     by,
     click.option(
         "--prefix",
@@ -231,11 +240,27 @@ application = together(
 )
 
 
-def columns_named(names: str, score: str | None = None) -> list[str]:
-    """Return names of columns that are separated by commas."""
-    if score is not None:
-        msg = "--scores must stand instead of --score; got both."
+def columns_and_kind(
+    *,
+    scores: str | None,
+    probabilities: str | None,
+    score: str | None,
+    kind: str | None = None,
+) -> tuple[list[str], str | None]:
+    """Return the columns that one of three options names, and their kind, if said."""
+    given = [name for name in (scores, probabilities, score) if name is not None]
+    if len(given) != 1:
+        msg = (
+            "one of --score, --scores and --probabilities must name the columns of "
+            f"scores; got {len(given)} of them."
+        )
         raise InvalidParameter(msg)
+    usual = None if probabilities is None else "probability"
+    return columns_named(given[0]), kind or usual
+
+
+def columns_named(names: str) -> list[str]:
+    """Return names of columns that are separated by commas."""
     read = [name.strip() for name in names.split(",")]
     if not all(read):
         msg = f"--scores must be names of columns, separated by commas; got {names!r}."

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from abers.cli import options, printer
 from abers.cli.commands import command
-from abers.cli.inputs import rule_to_apply
-from abers.cli.options import STDOUT, columns_named
+from abers.cli.inputs import columns_of_scores, rule_to_apply
+from abers.cli.options import STDOUT
 
 if TYPE_CHECKING:
-    from abers.rules import Rule, RuleSet
     from abers.tables import PredictionCounts
 
 
 @command()
 @options.application
-@options.scores
 @options.loss
 def predict(
     rule: str,
@@ -41,11 +39,8 @@ def predict(
     """
     from abers.tables.predict import CALIBRATOR_KEY, predict_table
 
-    fitted, checksum = rule_to_apply(
-        rule, files, output, force=force, json=json, any_columns=True
-    )
-    if scores is not None:
-        settings["score"] = columns_named(scores, settings["score"])
+    fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
+    settings["score"] = columns_of_scores(fitted, settings["score"], scores)
     with printer.progress("predicting") as progress:
         done = predict_table(
             fitted,
@@ -70,7 +65,7 @@ def predict(
 
 
 def report_rows(
-    done: PredictionCounts, rule: Rule | RuleSet, prior: float | None, *, what: str
+    done: PredictionCounts, rule: Any, prior: float | None, *, what: str
 ) -> None:
     """Tell which rows have no answer, or not that of a rule of their own."""
     if prior is not None:

@@ -366,7 +366,11 @@ def check(
         n_positives=summary.n_positives,
         mean_prediction=summary.mean_prediction,
         observed_rate=summary.observed_rate,
-        in_sample=were_fitted(rule.metadata.get(TAG), rows.scores, rows.labels),
+        in_sample=(
+            were_fitted(rule.metadata.get(TAG), rows.scores, rows.labels)
+            if predictions is None
+            else in_sample(predictions)
+        ),
         groups=tested.groups,
         interval=tested.interval,
         alpha=alpha,

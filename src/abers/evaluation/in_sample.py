@@ -38,10 +38,14 @@ SURE = 0.001  # probability of recognising as many rows, if they are held out
 
 def in_sample(predictions: Predictions) -> bool | None:
     """Tell whether most of these rows were used for the fit; None if unknown."""
-    if predictions.scores is None:
+    scores = predictions.scores
+    if scores is None and len(predictions.by_fold) == 1:  # a mixture of two classes
+        of_models = predictions.by_fold[0].scores
+        scores = of_models[0] if len(of_models) == 1 else None
+    if scores is None:
         return None
     pos_label, negative = predictions.source.separated
-    scores, ones = predictions.scores, predictions.labels == pos_label
+    ones = predictions.labels == pos_label
     if negative is not None:  # the rule knows rows of two classes only
         rows = ones | (predictions.labels == negative)
         scores, ones = scores[rows], ones[rows]

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
+from abers.core.log_odds import kind_of
 from abers.errors import InvalidData, InvalidParameter
+from abers.storage.fingerprint import TAG, fingerprint_of
 from abers.tables.columns import (
     LABEL_TAG,
     POS_LABEL_TAG,
@@ -26,9 +28,16 @@ from abers.tables.columns import (
     Labels,
     Numbers,
     column,
+    label_text,
 )
 from abers.tables.files import InputTable, Scratch, listed
-from abers.tables.rows import RowReader, joined
+from abers.tables.rows import (
+    FittedColumns,
+    LoadedRows,
+    RowReader,
+    has_labels,
+    joined,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,8 +62,10 @@ class CalibratorFit:
 
     Attributes
     ----------
-    calibrator : Calibrator or PooledRule
+    calibrator : Calibrator
         To the last bit what the same rows give in Python.
+    method : str
+        How it was fitted.
     n_rows, n_missing, n_fitted : int
         Rows of the table, those left out because they lack a value, and the others.
     n_by_class : dict
@@ -65,7 +76,8 @@ class CalibratorFit:
         Tags to save with it.
     """
 
-    calibrator: Calibrator | PooledRule
+    calibrator: Calibrator
+    method: str
     n_rows: int
     n_missing: int
     n_fitted: int
@@ -74,24 +86,29 @@ class CalibratorFit:
     metadata: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
     """The rows of a table that lack nothing, by the role of their columns."""
 
     scores: FloatArray  # (n,) or (n, C), in the order of the classes
+    kind: str  # of the scores
     labels: IntArray  # the place of each in the classes
     classes: tuple[Any, ...]
     columns: tuple[str, ...]  # of the scores
     folds: IntArray | None
     weights: FloatArray | None
+    n_rows: int  # of the table
+    n_missing: int
+    notes: tuple[str, ...]  # how columns and labels were understood
+    metadata: dict[str, str]  # the column of labels, and the positive one
 
 
 def fit_calibrator(
     files: StrPath | Sequence[StrPath],
     *,
     columns: Sequence[str],
-    kind: str,
-    method: str = "stacked",
+    kind: str | None = None,
+    method: str | None = None,
     label: str | None = None,
     pos_label: str | None = None,
     weight: str | None = None,
@@ -112,11 +129,12 @@ def fit_calibrator(
         Columns of scores, or patterns: one for two classes, else one per class. Those
         that end with a label belong to it; if none does, they belong to the classes in
         ascending order.
-    kind : str
-        What the columns hold: "probability", "log-odds" or "margin".
-    method : str, default="stacked"
+    kind : str, default=None
+        What the columns hold: "probability", "log-odds" or "margin". None:
+        probabilities, if all rows look like some, else margins.
+    method : str, default=None
         "stacked", "venn-abers", "pooled", "beta", "temperature", "platt" or
-        "isotonic".
+        "isotonic". None: stacked for probabilities and for folds, else venn-abers.
     label, pos_label, weight : str, default=None
         As for `fit_table`.
     fold : str, default=None
@@ -138,33 +156,90 @@ def fit_calibrator(
     CalibratorFit
         The calibrator, and what to know about it.
     """
-    validation.check_choice(method, METHODS, "method")
-    validation.check_choice(kind, KINDS, "kind")
-    _check_method(method, fold)
+    from abers.tables.fit import check_tags
+
+    if method is not None:
+        validation.check_choice(method, METHODS, "method")
+        _check_method(method, fold)
+    check_tags(metadata)
+    sample = load_sample(
+        files,
+        columns=columns,
+        kind=kind,
+        label=label,
+        pos_label=pos_label,
+        weight=weight,
+        fold=fold,
+        drop_missing=drop_missing,
+        dialect=dialect,
+        temp=temp,
+        progress=progress,
+    )
+    if method is None:
+        is_stacked = sample.kind == "probability" or fold is not None
+        method = "stacked" if is_stacked else "venn-abers"
+    calibrator = _fitted(sample, method)
+    counts = np.bincount(sample.labels, minlength=len(sample.classes)).tolist()
+    return CalibratorFit(
+        calibrator=calibrator,
+        method=method,
+        n_rows=sample.n_rows,
+        n_missing=sample.n_missing,
+        n_fitted=sample.labels.size,
+        n_by_class=dict(zip(sample.classes, counts, strict=True)),
+        notes=sample.notes,
+        metadata={
+            **(metadata or {}),
+            **sample.metadata,
+            **_fingerprint(calibrator, sample),
+        },
+    )
+
+
+def _fingerprint(calibrator: Calibrator, sample: Sample) -> dict[str, str]:
+    """Return the tag by which rows of the fit are recognised, for a single rule."""
+    by_fold = calibrator.predictions(sample.scores).by_fold if _is_one(sample) else ()
+    if not by_fold or len(by_fold[0].scores) > 1:
+        return {}
+    return {TAG: fingerprint_of(by_fold[0].scores[0], sample.labels == 1).to_text()}
+
+
+def _is_one(sample: Sample) -> bool:
+    """Tell whether one model has scored two classes."""
+    return len(sample.classes) == TWO and sample.folds is None
+
+
+def load_sample(
+    files: StrPath | Sequence[StrPath],
+    *,
+    columns: Sequence[str],
+    kind: str | None,
+    label: str | None = None,
+    pos_label: str | None = None,
+    weight: str | None = None,
+    fold: str | None = None,
+    purpose: str = "fit",
+    drop_missing: bool = False,
+    dialect: Dialect | None = None,
+    temp: StrPath | None = None,
+    progress: Progress | None = None,
+) -> Sample:
+    """Read one or several columns of scores, and labels; see `fit_calibrator`."""
+    if kind is not None:
+        validation.check_choice(kind, KINDS, "kind")
     with Scratch(temp) as scratch:
         table = InputTable(files, scratch, dialect)
         names = matching_columns(table, columns)
         roles = _roles(table, names, kind, label, pos_label, weight=weight, fold=fold)
         reader = RowReader(
-            table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
+            table, roles, purpose=purpose, drop_missing=drop_missing, progress=progress
         )
         parts = [rows.values for rows in reader]
-        reader.check_any("fit")
-    sample, notes = _sample(roles, names, joined(parts))
-    calibrator = _fitted(sample, method, kind)
-    tags = dict(metadata or {}) | {LABEL_TAG: roles["label"].column}
-    if isinstance(roles["label"], Labels) and (found := roles["label"].positive):
-        tags[POS_LABEL_TAG] = found
-    counts = np.bincount(sample.labels, minlength=len(sample.classes)).tolist()
-    return CalibratorFit(
-        calibrator=calibrator,
-        n_rows=reader.n_rows,
-        n_missing=reader.n_missing,
-        n_fitted=sample.labels.size,
-        n_by_class=dict(zip(sample.classes, counts, strict=True)),
-        notes=tuple(notes),
-        metadata=tags,
-    )
+        reader.check_any(purpose)
+    sample = _sample(reader, names, kind, joined(parts))
+    if sample.scores.ndim > 1 and sample.kind == "probability":
+        validation.as_class_probabilities(sample.scores, "scores")
+    return sample
 
 
 def matching_columns(table: InputTable, wanted: Sequence[str]) -> list[str]:
@@ -195,7 +270,7 @@ def _check_method(method: str, fold: str | None) -> None:
 def _roles(
     table: InputTable,
     names: Sequence[str],
-    kind: str,
+    kind: str | None,
     label: str | None,
     pos_label: str | None,
     **others: str | None,
@@ -222,31 +297,53 @@ def _roles(
 
 
 def _sample(
-    roles: Mapping[str, RoleColumn], names: Sequence[str], values: dict[str, Any]
-) -> tuple[_Sample, list[str]]:
+    reader: RowReader, names: Sequence[str], kind: str | None, values: dict[str, Any]
+) -> Sample:
     """Put scores into the order of the classes; also say how they were understood."""
-    reader, labels = roles["label"], values["label"].astype(np.int64)
-    notes: list[str] = []
+    roles, labels = reader.roles, values["label"].astype(np.int64)
+    of_labels, metadata = roles["label"], {LABEL_TAG: roles["label"].column}
+    notes: list[str | None] = []
     by_column = [values[f"score {place}"] for place in range(len(names))]
     classes: tuple[Any, ...] = (0, 1)
-    if isinstance(reader, ClassLabels):
-        classes, labels = reader.sorted_classes(labels)
+    if isinstance(of_labels, ClassLabels):
+        classes, labels = of_labels.sorted_classes(labels)
         order, note = columns_of_classes(names, classes)
-        notes += [note] if note else []
+        notes.append(note)
         by_column = [by_column[place] for place in order]
         names = [names[place] for place in order]
-    elif isinstance(reader, Labels):
-        notes += [reader.understood] if reader.understood else []
-    folds = None
-    if isinstance(fold := roles.get("fold"), Groups):
-        places = {code: k for k, code in enumerate(_ascending(fold.names))}
-        folds = np.array([places[code] for code in values["fold"]], dtype=np.int64)
-        if len(places) < TWO:
-            msg = f"column {fold.column!r} must hold at least two folds; got one."
-            raise InvalidData(msg)
-    scores = by_column[0] if len(names) == 1 else np.column_stack(by_column)
-    sample = _Sample(scores, labels, classes, tuple(names), folds, values.get("weight"))
-    return sample, notes
+    elif isinstance(of_labels, Labels):
+        notes.append(of_labels.understood)
+        if of_labels.positive:
+            metadata[POS_LABEL_TAG] = of_labels.positive
+    scores = np.column_stack(by_column)
+    if kind is None:
+        kind = kind_of(scores, "auto")
+        what = "probabilities" if kind == "probability" else "margins"
+        notes.append(f"The scores are taken for {what}; --kind overrides that.")
+    return Sample(
+        scores=scores[:, 0] if len(names) == 1 else scores,
+        kind=kind,
+        labels=labels,
+        classes=classes,
+        columns=tuple(names),
+        folds=_folds(roles.get("fold"), values),
+        weights=values.get("weight"),
+        n_rows=reader.n_rows,
+        n_missing=reader.n_missing,
+        notes=tuple(note for note in notes if note is not None),
+        metadata=metadata,
+    )
+
+
+def _folds(of_folds: RoleColumn | None, values: Mapping[str, Any]) -> IntArray | None:
+    """Return the number of each row's fold, in the ascending order of their names."""
+    if not isinstance(of_folds, Groups):
+        return None
+    places = {code: k for k, code in enumerate(_ascending(of_folds.names))}
+    if len(places) < TWO:
+        msg = f"column {of_folds.column!r} must hold at least two folds; got one."
+        raise InvalidData(msg)
+    return np.array([places[code] for code in values["fold"]], dtype=np.int64)
 
 
 def _ascending(names: Sequence[Any]) -> list[int]:
@@ -285,13 +382,11 @@ def columns_of_classes(
     ], f"Columns belong to classes in ascending order: {pairs}."
 
 
-def _fitted(sample: _Sample, method: str, kind: str) -> Calibrator | PooledRule:
-    if sample.scores.ndim > 1 and kind == "probability":
-        validation.as_class_probabilities(sample.scores, "scores")
+def _fitted(sample: Sample, method: str) -> Calibrator:
     if method == "stacked":
         from abers.core.stacked_fit import fit_stacked_rule
 
-        options: Any = {"kind": kind}
+        options: Any = {"kind": sample.kind}
         made: Calibrator = fit_stacked_rule(
             sample.scores,
             sample.labels,
@@ -300,16 +395,33 @@ def _fitted(sample: _Sample, method: str, kind: str) -> Calibrator | PooledRule:
             sample_weight=sample.weights,
         )
     elif method == "pooled":
-        return _pooled(sample)
+        made = as_calibrator(_pooled(sample))
     else:
-        made = _by_estimator(sample, method, kind)
-    if made.n_classes > TWO:
-        made = made.with_classes(sample.classes)
+        made = _by_estimator(sample, method)
+    made = made.with_classes(sample.classes)
     # After a fit to folds the columns of the models have other names.
     return made if sample.folds is not None else made.with_columns(sample.columns)
 
 
-def _pooled(sample: _Sample) -> PooledRule:
+def as_calibrator(fitted: Calibrator | PooledRule) -> Calibrator:
+    """Return a pooled rule as the calibrator of its K columns."""
+    from abers.core.pooled import PooledRule
+
+    if not isinstance(fitted, PooledRule):
+        return fitted
+    from abers.core.venn_abers_calibrator import VennAbersCalibrator
+
+    return VennAbersCalibrator(
+        [fitted],
+        (0, 1),
+        reads="score",
+        merge="pooled",
+        is_cross=True,
+        metadata=fitted.metadata,
+    )
+
+
+def _pooled(sample: Sample) -> PooledRule:
     from abers.core.pooled import fit_pooled_rule
 
     if sample.scores.ndim > 1:
@@ -325,7 +437,7 @@ def _pooled(sample: _Sample) -> PooledRule:
     return fit_pooled_rule(sample.scores, sample.labels, folds)
 
 
-def _by_estimator(sample: _Sample, method: str, kind: str) -> Calibrator:
+def _by_estimator(sample: Sample, method: str) -> Calibrator:
     from abers.estimators import calibrators
 
     names = {
@@ -336,7 +448,7 @@ def _by_estimator(sample: _Sample, method: str, kind: str) -> Calibrator:
         "venn-abers": "IVAPCalibrator",
     }
     estimator: Callable[..., Any] = getattr(calibrators, names[method])
-    scores = "margin" if kind == "log-odds" else kind
+    scores = "margin" if sample.kind == "log-odds" else sample.kind
     fitted = estimator(scores=scores).fit(sample.scores, sample.labels, sample.weights)
     made: Calibrator = fitted.calibrator_
     return made
@@ -346,14 +458,10 @@ class CalibratorInput:
     """The columns of a table that a calibrator reads."""
 
     def __init__(
-        self,
-        calibrator: Calibrator | PooledRule,
-        table: InputTable,
-        columns: Sequence[str] | None,
+        self, calibrator: Calibrator, table: InputTable, columns: Sequence[str] | None
     ) -> None:
         self.names = columns_to_read(calibrator, table, columns)
-        reads = getattr(calibrator, "reads", "margin")
-        allowed = PROBABILITIES if reads == "probability" else None
+        allowed = PROBABILITIES if calibrator.reads == "probability" else None
         self._numbers = [Numbers(name, allowed) for name in self.names]
 
     @property
@@ -367,21 +475,18 @@ class CalibratorInput:
 
 
 def columns_to_read(
-    calibrator: Calibrator | PooledRule,
-    table: InputTable,
-    columns: Sequence[str] | None,
+    calibrator: Calibrator, table: InputTable, columns: Sequence[str] | None
 ) -> list[str]:
     """Return the columns that are named, or those of the fit; refuse another number."""
-    own = list(getattr(calibrator, "columns", ()))
-    wanted = getattr(calibrator, "n_columns", None) or calibrator.n_folds  # type: ignore[union-attr]
-    if columns is None and not own:
+    wanted = len(calibrator.columns) or calibrator.n_columns
+    if columns is None and not calibrator.columns:
         msg = (
             f"the columns of scores must be named with --scores: {wanted} of them, "
-            "those of the first model first; the calibrator was fitted by folds."
+            "those of the first model first; the file of the calibrator has no names."
         )
         raise InvalidParameter(msg)
-    names = matching_columns(table, own if columns is None else columns)
-    if len(names) != wanted:
+    names = matching_columns(table, columns or calibrator.columns)
+    if len(names) not in (wanted, calibrator.n_models * calibrator.n_classes):
         msg = (
             f"the calibrator reads {wanted} columns of scores; got {len(names)}, "
             f"{listed(names)}."
@@ -390,55 +495,80 @@ def columns_to_read(
     return names
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassRows:
-    """Rows with the labels of several classes, for an evaluation."""
-
-    scores: FloatArray
-    labels: list[Any]
-    weights: FloatArray | None
-    n_rows: int
-    n_missing: int
-
-
 def load_class_rows(
-    calibrator: Calibrator | PooledRule,
+    calibrator: Calibrator,
     files: StrPath | Sequence[StrPath],
     *,
     columns: Sequence[str] | None = None,
     label: str | None = None,
+    needs_label: bool = True,
     pos_label: str | None = None,
     weight: str | None = None,
+    by: str | None = None,
     drop_missing: bool = False,
     dialect: Dialect | None = None,
     progress: Progress | None = None,
-) -> ClassRows:
-    """Read what a calibrator is judged by, all rows, into memory."""
-    tags = calibrator.metadata
-    fitted = tags.get(LABEL_TAG)
+) -> LoadedRows:
+    """Read what a calibrator is judged by, all rows, into memory.
+
+    Labels are those of its classes. The table may lack them if they are not needed.
+    """
+    fitted = FittedColumns.of(calibrator.metadata)
     with Scratch() as scratch:
         table = InputTable(files, scratch, dialect)
         read = CalibratorInput(calibrator, table, columns)
-        name = column(table, label, "label", fitted=fitted)
-        classes = getattr(calibrator, "classes", (0, 1))
-        of_labels: ClassLabels | Labels = ClassLabels(name, classes)
-        if len(classes) == TWO:
-            same = tags.get(POS_LABEL_TAG) if name == fitted else None
-            of_labels = Labels(name, same if pos_label is None else pos_label)
-        roles = {**read.roles, "label": of_labels}
+        roles = dict(read.roles)
+        if label is not None or needs_label or has_labels(table, fitted):
+            name = column(table, label, "label", fitted=fitted.label)
+            roles["label"] = _labels_of(calibrator, name, pos_label)
         if weight is not None:
             roles["weight"] = Numbers(column(table, weight, "weight"), WEIGHTS)
+        if by is not None:
+            roles["group"] = Groups(column(table, by, "group"))
         reader = RowReader(
-            table, roles, purpose="judge", drop_missing=drop_missing, progress=progress
+            table,
+            roles,
+            purpose="judge",
+            optional="group",
+            drop_missing=drop_missing,
+            progress=progress,
         )
         parts = [rows.values for rows in reader]
         reader.check_any("judge")
     values = joined(parts)
-    codes = values["label"].tolist()
-    return ClassRows(
+    groups, labels = roles.get("group"), values.get("label")
+    classes = calibrator.classes
+    return LoadedRows(
         scores=read.scores(values),
-        labels=[classes[code] for code in codes],
-        weights=values.get("weight"),
         n_rows=reader.n_rows,
         n_missing=reader.n_missing,
+        labels=None if labels is None else [classes[code] for code in labels],
+        weights=values.get("weight"),
+        groups=groups.names_of(values["group"]) if isinstance(groups, Groups) else None,
+        pos_label=_class_named(calibrator, pos_label),
     )
+
+
+def _labels_of(
+    calibrator: Calibrator, name: str, pos_label: str | None
+) -> Labels | ClassLabels:
+    """Return the column of labels; 0 and 1 may have other names in a table."""
+    if calibrator.classes != (0, 1):
+        return ClassLabels(name, calibrator.classes)
+    fitted = FittedColumns.of(calibrator.metadata)
+    same = fitted.pos_label if name == fitted.label else None
+    return Labels(name, same if pos_label is None else pos_label)
+
+
+def _class_named(calibrator: Calibrator, pos_label: str | None) -> Any:
+    """Return the class to look at; None if the table says which labels are 1."""
+    if pos_label is None or calibrator.classes == (0, 1):
+        return None
+    named = {label_text(label): label for label in calibrator.classes}
+    if pos_label not in named:
+        msg = (
+            f"--pos-label must be one of the classes {listed([*named])}; got "
+            f"{pos_label!r}."
+        )
+        raise InvalidParameter(msg)
+    return named[pos_label]

@@ -557,6 +557,17 @@ def doubles(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
     return pc.if_else(pc.is_nan(numbers), pa.nulls(1, pa.float64())[0], numbers)
 
 
+def chosen_texts(
+    texts: Sequence[str], places: NDArray[Any], missing: NDArray[np.bool_]
+) -> pa.Array:
+    """Return the text of each row by its place, null where it is missing."""
+    written = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(written))]
+    all_texts = pa.Array.from_buffers(pa.string(), len(written), buffers)
+    return all_texts.take(pc.cast(doubles(places.astype(float), missing), pa.int64()))
+
+
 def filled(values: pa.Array, missing: float) -> NDArray[Any]:
     """Return numbers, with one for those that are missing."""
     if values.null_count:

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from abers import validation
-from abers.core.decisions import CRITERIA, REFER, as_cost, decide
-from abers.tables.columns import doubles
-from abers.tables.predict import Probabilities, add_columns
+from abers.core.decisions import CRITERIA, as_cost, as_costs, decide
+from abers.errors import InvalidData, InvalidParameter
+from abers.tables.columns import (
+    POS_LABEL_TAG,
+    Groups,
+    Numbers,
+    chosen_texts,
+    column,
+    doubles,
+    label_text,
+)
+from abers.tables.files import InputTable, Scratch, listed
+from abers.tables.predict import add_columns, columns_of
+from abers.tables.rows import RowReader, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.choices import Criterion
+    from abers.core.calibrator import Calibrator
+    from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
-    from abers.tables.files import StrPath
+    from abers.tables.files import Dialect, StrPath
     from abers.tables.predict import Mask, PredictionCounts
     from abers.validation import FloatArray
 
-ACTIONS = ("refuse", "act", "refer")  # what the file calls actions 0, 1 and -1
+REFERRED = "refer"
+BINARY = ("refuse", "act")  # of two classes, what costs of errors choose between
+
+
+class CostTable(NamedTuple):
+    """What each action costs for each class."""
+
+    actions: tuple[str, ...]
+    costs: FloatArray  # (actions, classes)
 
 
 @dataclass(slots=True)
@@ -35,94 +55,86 @@ class DecisionCounts:
     ----------
     predicted : PredictionCounts
         Rows read and written, and rows without a score, which have no action.
-    n_act, n_refuse, n_refer : int
+    n_by_action : dict of str to int
         Rows by their action.
     n_undetermined : int
         Rows whose best action depends on where within the bounds the probability is.
     """
 
     predicted: PredictionCounts
-    n_act: int = 0
-    n_refuse: int = 0
-    n_refer: int = 0
-    n_undetermined: int = 0
+    n_by_action: dict[str, int]
+    n_undetermined: int
 
 
-class DecisionColumns(Probabilities):
-    """The bounds and the probability of scores, an action, and its worst cost."""
+class ActionColumns:
+    """An action for each row, and its worst cost, by the bounds."""
 
     def __init__(
-        self,
-        rule: Rule | RuleSet,
-        costs: list[list[float]],
-        *,
-        criterion: Criterion,
-        refer: float | None,
-        prior: float | None,
+        self, table: CostTable, *, criterion: Criterion, refer: float | None
     ) -> None:
-        super().__init__(rule, prior=prior)
-        self._costs = costs
-        self._criterion = criterion
-        self._refer = refer
-        self.n_by_action = np.zeros(len(ACTIONS), dtype=np.int64)
+        self._costs = table.costs
+        self._options: dict[str, Any] = {"criterion": criterion, "refer": refer}
+        self._names = [*table.actions, REFERRED]  # -1 is the last one
+        self._counts = np.zeros(len(self._names), dtype=np.int64)
         self.n_undetermined = 0
 
     @property
     def types(self) -> dict[str, pa.DataType]:
         """The type of each column, by name."""
-        return {**super().types, "action": pa.string(), "worst_cost": pa.float64()}
+        return {"action": pa.string(), "worst_cost": pa.float64()}
 
-    def _arrays(self, bounds: FloatArray, missing: Mask) -> list[pa.Array]:
-        decisions = decide(
-            bounds, self._costs, criterion=self._criterion, refer=self._refer
-        )
-        is_referred = decisions.action == REFER
-        codes = np.where(is_referred, ACTIONS.index("refer"), decisions.action)
-        self.n_by_action += np.bincount(codes[~missing], minlength=len(ACTIONS))
+    @property
+    def n_by_action(self) -> dict[str, int]:
+        """How many rows have each action."""
+        return dict(zip(self._names, self._counts.tolist(), strict=True))
+
+    def arrays(self, bounds: FloatArray, missing: Mask) -> list[pa.Array]:
+        """Return the columns for some rows, null where the score is missing."""
+        decisions = decide(bounds, self._costs, **self._options)
+        places = decisions.action % len(self._names)
+        self._counts += np.bincount(places[~missing], minlength=len(self._names))
         self.n_undetermined += int((decisions.undetermined & ~missing).sum())
         return [
-            *super()._arrays(bounds, missing),
-            _action_names(doubles(codes.astype(float), missing)),
+            chosen_texts(self._names, places, missing),
             doubles(decisions.worst_cost, missing),
         ]
 
 
-def _action_names(codes: pa.Array) -> pa.Array:
-    names = pc.cast(codes, pa.string())
-    for code, action in enumerate(ACTIONS):
-        names = pc.replace_substring(names, str(code), action)
-    return names
-
-
 def decide_table(
-    rule: Rule | RuleSet,
+    rule: Rule | RuleSet | Calibrator | PooledRule,
     files: StrPath | Sequence[StrPath],
     to: StrPath,
     *,
-    cost_fp: float,
-    cost_fn: float,
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
+    costs: StrPath | None = None,
     refer: float | None = None,
     criterion: Criterion = "cost",
     prior: float | None = None,
     **options: Any,
 ) -> DecisionCounts:
-    """Add an action to each row of a table: act, refuse or refer.
+    """Add an action to each row of a table.
 
-    To act is to treat the case as a 1. The columns that `predict_table` adds come
-    before the action, its worst cost comes after it.
+    The columns that `predict_table` adds come before the action, its worst cost comes
+    after it.
 
     Parameters
     ----------
-    rule : Rule or RuleSet
+    rule : Rule, RuleSet, Calibrator or PooledRule
         What predicts.
     files : path-like or sequence of path-like
         As for `fit_table`.
     to : path-like
         The file to write; `-` writes to standard output.
-    cost_fp : float
-        The cost of a false positive: of acting on a 0.
-    cost_fn : float
+    cost_fp : float, default=None
+        The cost of a false positive: of acting on a 0. Of two classes the actions are
+        refuse and act, which is to treat the case as a 1.
+    cost_fn : float, default=None
         The cost of a false negative: of not acting on a 1.
+    costs : path-like, default=None
+        Instead of both, and for any number of classes: a table with a row for each
+        action, its name in the column `action`, and a column of costs for each class,
+        named as the class is.
     refer : float, default=None
         The price of referring a case; None: no case is referred.
     criterion : {"cost", "regret"}, default="cost"
@@ -139,17 +151,98 @@ def decide_table(
         How many rows there were, and how many have which action.
     """
     validation.check_choice(criterion, CRITERIA, "criterion")
+    price = None if refer is None else as_cost(refer, "refer")
+    table = _cost_table(
+        rule,
+        costs,
+        cost_fp,
+        cost_fn,
+        options.get("dialect"),
+        is_referred=refer is not None,
+    )
+    actions = ActionColumns(table, criterion=criterion, refer=price)
+    columns = columns_of(rule, prior=prior, actions=actions)
+    add_columns(columns, files, to, **options)
+    return DecisionCounts(columns.counts, actions.n_by_action, actions.n_undetermined)
+
+
+def _cost_table(
+    rule: Any,
+    path: StrPath | None,
+    cost_fp: float | None,
+    cost_fn: float | None,
+    dialect: Dialect | None,
+    *,
+    is_referred: bool,
+) -> CostTable:
+    """Return the costs that are given, in one of two ways."""
+    errors = {"--cost-fp": cost_fp, "--cost-fn": cost_fn}
+    given = [name for name, cost in errors.items() if cost is not None]
+    if (path is None) != (len(given) == len(errors)) or (path and given):
+        got = " and ".join(given + (["--costs"] if path else [])) or "none of them"
+        msg = (
+            "costs must be named by --costs FILE, or of two classes by --cost-fp and "
+            f"--cost-fn; got {got}."
+        )
+        raise InvalidParameter(msg)
+    classes = getattr(rule, "classes", (0, 1))
+    if path is not None:
+        table = load_costs(path, _class_names(rule, classes), dialect)
+        if is_referred and REFERRED in table.actions:
+            msg = f"an action of --costs must not be {REFERRED!r} if --refer is given."
+            raise InvalidParameter(msg)
+        return table
+    if len(classes) > len(BINARY):
+        msg = (
+            "--cost-fp and --cost-fn must go with two classes; got a calibrator of "
+            f"{len(classes)}. Name a table of costs with --costs."
+        )
+        raise InvalidParameter(msg)
     false_positive = as_cost(cost_fp, "cost_fp", positive=True)
     false_negative = as_cost(cost_fn, "cost_fn", positive=True)
-    decisions = DecisionColumns(
-        rule,
-        [[0, false_negative], [false_positive, 0]],
-        criterion=criterion,
-        refer=None if refer is None else as_cost(refer, "refer"),
-        prior=prior,
-    )
-    add_columns(decisions, files, to, **options)
-    n_refuse, n_act, n_refer = decisions.n_by_action.tolist()
-    return DecisionCounts(
-        decisions.counts, n_act, n_refuse, n_refer, decisions.n_undetermined
-    )
+    costs = np.array([[0, false_negative], [false_positive, 0]])
+    return CostTable(BINARY, costs)
+
+
+def _class_names(rule: Any, classes: Sequence[Any]) -> list[str]:
+    """Return what the columns of costs are called; "" may be any other name."""
+    positive = rule.metadata.get(POS_LABEL_TAG)
+    if positive is not None and classes == (0, 1):
+        return ["", str(positive)]
+    return [*map(label_text, classes)]
+
+
+def load_costs(
+    path: StrPath, classes: Sequence[str], dialect: Dialect | None = None
+) -> CostTable:
+    """Read a table of costs: a row for each action, a column for each class."""
+    with Scratch() as scratch:
+        table = InputTable(path, scratch, dialect)
+        of_actions = Groups(column(table, "action", "action"))
+        others = [name for name in table.columns if name != of_actions.column]
+        names = list(classes)
+        if "" in names and len(others) == len(names):
+            free = [name for name in others if name not in names]
+            names[names.index("")] = free[0] if free else ""
+        if set(others) != set(names):
+            msg = (
+                f"{table.name} must have the column 'action' and one for each class, "
+                f"{listed([name or 'the other label' for name in names])}; its columns "
+                f"are {listed(table.columns)}."
+            )
+            raise InvalidData(msg)
+        reader = RowReader(
+            table,
+            {"action": of_actions} | {name: Numbers(name) for name in names},
+            purpose="decide",
+        )
+        parts = [rows.values for rows in reader]
+        reader.check_any("decide")
+    values = joined(parts)
+    actions = [str(name) for name in of_actions.names_of(values["action"])]
+    if len(set(actions)) < len(actions):
+        twice = next(name for name in actions if actions.count(name) > 1)
+        msg = f"{table.name} must have one row for each action; got {twice!r} again."
+        raise InvalidData(msg)
+    costs = np.column_stack([values[name] for name in names])
+    return CostTable(tuple(actions), as_costs(costs, len(names)))

@@ -17,11 +17,12 @@ from abers.core.merging import LOSSES, MINIMAX
 from abers.core.prior import adjusted, base_rate
 from abers.core.rule_set import POOLED, REST, RuleSet, bounds_at, places_of
 from abers.errors import InvalidData, InvalidParameter
-from abers.tables.calibrators import CalibratorInput
+from abers.tables.calibrators import CalibratorInput, as_calibrator
 from abers.tables.columns import (
     SCORE_TAG,
     Groups,
     Numbers,
+    chosen_texts,
     column,
     doubles,
     group_column,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from abers.core.calibrator import Calibrator
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
+    from abers.tables.decide import ActionColumns
     from abers.tables.files import Batch, Dialect, Progress, StrPath
     from abers.validation import FloatArray, IntArray
 
@@ -95,17 +97,20 @@ class Probabilities:
         *,
         loss: LossName = "log",
         prior: float | None = None,
+        actions: ActionColumns | None = None,
     ) -> None:
         validation.check_choice(loss, LOSSES, "loss")
         self.rule = rule
         self.counts = PredictionCounts()
         self._merge = MINIMAX[loss]
         self._rates = None if prior is None else rates_of(rule, prior)
+        self._actions = actions
 
     @property
     def types(self) -> dict[str, pa.DataType]:
         """The type of each column, by name."""
-        return dict.fromkeys(ADDED, pa.float64())
+        more = {} if self._actions is None else self._actions.types
+        return dict.fromkeys(ADDED, pa.float64()) | more
 
     def inputs(self, table: InputTable, score: Any, by: str | None) -> list[str]:
         """Find the columns to read, and return their names."""
@@ -143,12 +148,11 @@ class Probabilities:
             bounds = self.rule.bounds(scores)
         if self._rates is not None:
             bounds = adjusted(bounds, *self._rates)
-        return self._arrays(bounds, missing)
-
-    def _arrays(self, bounds: FloatArray, missing: Mask) -> list[pa.Array]:
         lower, upper = bounds.T
         values = (lower, upper, self._merge(lower, upper))
-        return [doubles(p, missing) for p in values]
+        arrays = [doubles(p, missing) for p in values]
+        more = [] if self._actions is None else self._actions.arrays(bounds, missing)
+        return arrays + more
 
     def _bounds_of_groups(
         self, rules: RuleSet, scores: FloatArray, codes: Any, names: list[Any]
@@ -167,20 +171,28 @@ class ClassProbabilities:
     bounds, probabilities alone.
     """
 
-    def __init__(self, calibrator: Calibrator | PooledRule) -> None:
+    def __init__(
+        self, calibrator: Calibrator, *, actions: ActionColumns | None = None
+    ) -> None:
         self.rule = calibrator
         self.counts = PredictionCounts()
-        self._classes: tuple[Any, ...] = getattr(calibrator, "classes", (0, 1))
+        self._classes = calibrator.classes
         self._has_bounds = hasattr(calibrator, "bounds")
+        self._actions = actions
 
     @property
     def types(self) -> dict[str, pa.DataType]:
         """The type of each column, by name."""
         added = ADDED if self._has_bounds else ADDED[-1:]
+        more = {} if self._actions is None else self._actions.types
         if len(self._classes) == TWO:
-            return dict.fromkeys(added, pa.float64())
+            return dict.fromkeys(added, pa.float64()) | more
         names = [f"{what}_{label}" for label in self._classes for what in added]
-        return dict.fromkeys(names, pa.float64()) | {"prediction": pa.string()}
+        return {
+            **dict.fromkeys(names, pa.float64()),
+            "prediction": pa.string(),
+            **more,
+        }
 
     def inputs(self, table: InputTable, score: Any, by: str | None) -> list[str]:
         """Find the columns to read, and return their names."""
@@ -201,12 +213,19 @@ class ClassProbabilities:
         missing: Mask = np.isnan(scores).max(axis=1)
         self.counts.n_rows += len(scores)
         self.counts.n_missing += int(missing.sum())
-        return self._arrays(scores, missing)
+        table = self._predicted(scores, missing)
+        arrays = self._arrays(table, missing)
+        if self._actions is None:
+            return arrays
+        both = table[:, :2] if self._has_bounds else table[:, [2, 2]]
+        bounds = np.nan_to_num(both.swapaxes(1, 2))
+        one = bounds[:, 0] if bounds.shape[1] == 1 else bounds
+        return [*arrays, *self._actions.arrays(one, missing)]
 
-    def _arrays(self, scores: FloatArray, missing: Mask) -> list[pa.Array]:
+    def _predicted(self, scores: FloatArray, missing: Mask) -> FloatArray:
+        """Return lower, upper and probability, of the second of two classes or all."""
         n_classes, shown = len(self._classes), ~missing
-        two = n_classes == TWO
-        table = np.full((len(scores), 3, 1 if two else n_classes), np.nan)
+        table = np.full((len(scores), 3, 1 if n_classes == TWO else n_classes), np.nan)
         if shown.any():
             whole = scores[shown]
             table[shown, -1] = self.rule.probability(whole).reshape(len(whole), -1)
@@ -214,20 +233,20 @@ class ClassProbabilities:
                 with_bounds: Any = self.rule
                 bounds = with_bounds.bounds(whole).reshape(len(whole), -1, 2)
                 table[shown, :2] = bounds.swapaxes(1, 2)
+        return table
+
+    def _arrays(self, table: FloatArray, missing: Mask) -> list[pa.Array]:
         first = 0 if self._has_bounds else 2
         arrays = [
             doubles(np.ascontiguousarray(table[:, what, c]), missing)
             for c in range(table.shape[2])
             for what in range(first, 3)
         ]
-        if two:
+        if len(self._classes) == TWO:
             return arrays
         places = np.where(missing, 0, np.nan_to_num(table[:, -1]).argmax(axis=1))
         names = [*map(str, self._classes)]
-        predicted = [
-            None if gap else names[c] for c, gap in zip(places, missing, strict=True)
-        ]
-        return [*arrays, pa.array(predicted, pa.string())]
+        return [*arrays, chosen_texts(names, places, missing)]
 
 
 def columns_of(
@@ -235,16 +254,18 @@ def columns_of(
     *,
     loss: LossName = "log",
     prior: float | None = None,
+    actions: ActionColumns | None = None,
 ) -> Probabilities | ClassProbabilities:
     """Return what adds columns to a table, for a rule or a calibrator."""
     from abers.core.rule import Rule
 
     if isinstance(rule, Rule | RuleSet):
-        return Probabilities(rule, loss=loss, prior=prior)
-    if prior is not None:
-        msg = "--prior must go with a rule; a calibrator of several columns has none."
-        raise InvalidParameter(msg)
-    return ClassProbabilities(rule)
+        return Probabilities(rule, loss=loss, prior=prior, actions=actions)
+    for option, is_given in (("--prior", prior is not None), ("--loss", loss != "log")):
+        if is_given:
+            msg = f"{option} must go with a rule; got a calibrator. Leave it out."
+            raise InvalidParameter(msg)
+    return ClassProbabilities(as_calibrator(rule), actions=actions)
 
 
 def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:

@@ -168,10 +168,12 @@ class LoadedRows:
     scores: FloatArray  # or probabilities, if these were asked for
     n_rows: int  # of the table, before any were left out
     n_missing: int
-    labels: Mask | None = None  # None if the table may lack them, and does
+    # Whether they are positive, or their classes; None if the table may lack them.
+    labels: Mask | list[Any] | None = None
     weights: FloatArray | None = None
     before: FloatArray | None = None  # probabilities before calibration
     groups: list[Any] | None = None  # None for a row without a group
+    pos_label: Any = None  # the class to look at, if labels are classes
 
 
 def find_roles(

@@ -1,6 +1,5 @@
 """Calibrators of several columns: fitted, applied and judged by the shell alone."""
 
-import contextlib
 import json
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers.errors import AbersError
-from abers.export import steps
+from abers.export import to_json, to_onnx, to_source
 from abers.formatting import as_json
 
 CLASSES = list("abcde")
@@ -61,16 +60,20 @@ def assert_same_losses(answer, expected):
     assert json.loads(answer.out)["losses"] == as_json(expected.to_dict()["losses"])
 
 
-def assert_exported(answer, calibrator, path):
-    """The file is that of `abers.export`, or its refusal is printed."""
-    with contextlib.suppress(AbersError):
-        expected = steps(calibrator).to_json()
-        assert (answer.code, path.read_text()) == (0, expected)
-        return
+def assert_exported(folder, calibrator, name, *, run):
+    """JSON and C are those of `abers.export`; what it refuses, the shell refuses."""
+    for ending, expected in (
+        ("json", to_json(calibrator)),
+        ("h", to_source(calibrator, "c", name="out")["out.h"].decode()),
+    ):
+        answer = run(folder, "export", name, f"out.{ending}", "--force")
+        assert answer.code == 0, answer.err
+        assert (folder / f"out.{ending}").read_text() == expected
     with pytest.raises(AbersError) as refused:
-        steps(calibrator)
+        to_onnx(calibrator)
+    answer = run(folder, "export", name, "out.onnx")
     assert answer.err == f"abers: {refused.value}\n"
-    assert not path.exists()
+    assert not (folder / "out.onnx").exists()
 
 
 def added(table, what):
@@ -99,8 +102,7 @@ def test_five_classes_by_the_shell_are_those_of_python_to_the_bit(run, five):
     assert_contains(judged, abers.evaluate(loaded, p, labels))
     checked = run(folder, "check", "five.abers", "rows.csv", "--json")
     assert_contains(checked, abers.check(loaded, p, labels))
-    words = ("export", "five.abers", "five.json", "--force")
-    assert_exported(run(folder, *words), loaded, folder / "five.json")
+    assert_exported(folder, loaded, "five.abers", run=run)
     facts = json.loads(run(folder, "inspect", "five.abers", "--json").out)
     assert (facts["classes"], facts["columns"]) == (CLASSES, COLUMNS)
     assert (facts["kind"], facts["reads"]) == ("stacked rule", "probability")
@@ -125,8 +127,7 @@ def test_out_of_fold_scores_give_a_calibrator_of_all_models(run, five):
         run(folder, "evaluate", *judged), abers.evaluate(loaded, scores, labels)
     )
     assert_contains(run(folder, "check", *judged), abers.check(loaded, scores, labels))
-    words = ("export", "folds.abers", "folds.json", "--force")
-    assert_exported(run(folder, *words), loaded, folder / "folds.json")
+    assert_exported(folder, loaded, "folds.abers", run=run)
     refused = run(folder, "predict", "folds.abers", "rows.csv", "--scores", "p_*")
     assert (refused.code, refused.out) == (1, b"")
     assert "reads 15 columns of scores; got 5" in refused.err

@@ -143,12 +143,17 @@ def of_no_steps():
     return abers.rules.fit_pooled_rule([1, 2, 1, 2], [0, 1, 0, 1], [0, 0, 1, 1])
 
 
+@pytest.mark.parametrize("make", [MAKERS[name] for name in MAKERS if name != "onnx"])
+def test_classes_are_for_onnx_c_and_json(make):
+    with pytest.raises(AbersError, match="must have two classes"):
+        make(of_classes())
+
+
 @EVERY_MAKER
 @pytest.mark.parametrize(
     ("made", "message"),
     [
         (of_models, "ensemble=False or a frozen model"),
-        (of_classes, "must have two classes"),
         (of_a_curve, "which have steps; got a CurveCalibrator"),
         (of_no_steps, "which have steps; got a PooledRule"),
     ],

@@ -139,6 +139,13 @@ def needs_more(fitted: object) -> bool:
     return isinstance(fitted, PooledRule)
 
 
+def is_of_classes(fitted: object) -> bool:
+    """Tell whether this is a calibrator of one model and more than two classes."""
+    if not isinstance(fitted, StackedRule | VennAbersCalibrator):
+        return False
+    return fitted.n_models == 1 and fitted.n_classes > TWO
+
+
 def to_json(fitted: object, *, loss: LossName = "log") -> str:
     """Return all that a program needs to apply a calibrator, as one JSON object.
 

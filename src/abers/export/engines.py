@@ -48,6 +48,7 @@ class SqlEngine:
     text_group: str = "{group}"  # a column of text, as it is compared with groups
     table_end: str = ")"  # what follows the columns of the steps
     group_end: str = ")"
+    of_one: Callable[[Names], str] | None = None  # a query for one score
     after: tuple[str, ...] = ()  # statements to end the setup with
     is_by_columns: bool = False  # each column is inserted as one text
     is_bound: bool = False  # numbers are bound, not written
@@ -123,6 +124,20 @@ LEFT JOIN {names.steps} AS r ON r."rule" = a."rule" AND r."piece" =
   width_bucket(nullif(CAST(s.{names.score} AS double precision), 'NaN'), a."starts")"""
 
 
+def _postgres_of_one(names: Names) -> str:
+    """Find the step of one score, $1, by the index of starts."""
+    return f"""\
+SELECT r."lower", r."upper", r."probability"
+FROM (
+  SELECT nullif(CAST($1 AS double precision), 'NaN') AS {names.score}
+) AS s
+LEFT JOIN LATERAL (
+  SELECT * FROM {names.steps} AS m
+  WHERE m."rule" = 0 AND m."start" <= s.{names.score}
+  ORDER BY m."start" DESC LIMIT 1
+) AS r ON true"""
+
+
 def _sqlite(names: Names) -> str:
     """Look the largest start up in the primary key. What is no number is not read."""
     rule = _rule(names, '"rule"')
@@ -193,7 +208,8 @@ ENGINES: dict[str, SqlEngine] = {
         text_group='{group} COLLATE "C"',
         table_end=_KEY.format("piece"),
         group_end=', PRIMARY KEY ("group"))',
-        after=("ANALYZE {table}",),
+        of_one=_postgres_of_one,
+        after=('CREATE INDEX ON {table} ("rule", "start")', "ANALYZE {table}"),
         constant="CAST('{!r}' AS double precision)",
         single="CAST(CAST({} AS real) AS double precision)",
     ),

@@ -10,7 +10,9 @@ from abers import validation
 from abers.core.merging import LOSSES
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidParameter, need
+from abers.export.description import described, is_of_classes
 from abers.export.mixture import served
+from abers.export.onnx_classes import GraphOfClasses
 from abers.export.onnx_graph import ML, Arithmetic, Graph
 from abers.export.step_table import (
     DTYPES,
@@ -46,8 +48,8 @@ def to_onnx(
     Parameters
     ----------
     rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
-        What to export. A calibrator must have two classes and one model. The answers of
-        a stacked rule agree within 1e-12.
+        What to export. A calibrator must have one model. The answers of a stacked rule,
+        and of more than two classes, agree within 1e-12.
     path : path-like, default=None
         A file to write, usually named `.onnx`; one that exists is replaced.
     loss : {"log", "brier"}, default="log"
@@ -62,7 +64,8 @@ def to_onnx(
         Opset 13, IR version 7. It has the input `score`, for a rule set also `group`
         (text or 64-bit integers; what it does not name has the pooled rule), and the
         outputs `lower`, `upper` and `probability`, doubles of shape (rows,). They have
-        the bits of the rule; NaN is answered by NaN. The metadata have `abers.version`
+        the bits of the rule; NaN is answered by NaN. Of C > 2 classes `score` and the
+        outputs have shape (rows, C). The metadata have `abers.version`
         and `abers.loss`.
 
     Examples
@@ -77,6 +80,8 @@ def to_onnx(
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(dtype, DTYPES, "dtype")
     need("onnx", extra="onnx", what="a graph of ONNX")
+    if is_of_classes(rule):
+        return _written(_of_classes(rule, loss, dtype), path)
     own, mixture, reading = served(rule, loss)
     parts = rules_with_groups(own)
     pieces = [pieces_of(each, loss, dtype, reading) for _, each in parts]
@@ -96,7 +101,23 @@ def to_onnx(
         if mixed is not None:
             answer = mixed(answer)
         graph.output(name, answer, np.float64, ["rows"])
-    made = graph.model({"abers.loss": loss})
+    return _written(graph.model({"abers.loss": loss}), path)
+
+
+def _of_classes(fitted: object, loss: LossName, dtype: Precision) -> ModelProto:
+    """Return the graph of a calibrator of one model and more than two classes."""
+    calibrator = described(fitted, loss)
+    graph = Graph()
+    shape: list[str | int] = ["rows", calibrator.n_classes]
+    given = graph.cast(graph.input("score", dtype, shape), np.float64)
+    answers = GraphOfClasses(graph, calibrator).answers(given)
+    for name, answer in zip(ANSWERS, answers, strict=True):
+        graph.output(name, answer, np.float64, shape)
+    return graph.model({"abers.loss": loss})
+
+
+def _written(made: ModelProto, path: str | os.PathLike[str] | None) -> ModelProto:
+    """Write a graph to a file, if one is named."""
     if path is not None:
         from abers.storage.atomic import replacing
 

@@ -7,8 +7,11 @@ from onnxruntime import InferenceSession, SessionOptions
 
 import abers
 from abers.export import to_onnx
+from abers.export.description import is_of_classes
 from export_cases import (
+    all_answers,
     answers,
+    calibrators,
     largest_difference,
     mismatches,
     pair_calibrators,
@@ -22,6 +25,7 @@ from export_cases import (
 RULES = rules()
 STACKED = stacked_rules()
 PAIRS = pair_calibrators()
+CLASSES = {name: case for name, case in calibrators().items() if is_of_classes(case[0])}
 NAN = float("nan")
 
 
@@ -172,3 +176,16 @@ def test_the_calibrator_of_a_classifier_of_the_paper(kind):
     calibrator, given = PAIRS[kind]
     model = to_onnx(calibrator, loss=calibrator.loss)
     assert mismatches(read(model, given), answers(calibrator, given)) == 0
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_more_than_two_classes(kind):
+    calibrator, rows = CLASSES[kind]
+    wrong = [[NAN, 0.5, 0.5]]
+    if calibrator.reads == "probability":
+        wrong += [[-0.1, 0.6, 0.5], [0.5, 0.4, 0.3]]
+    found = run(to_onnx(calibrator), score=np.r_[rows, wrong])
+    found = np.stack([found[n] for n in ("lower", "upper", "probability")], axis=-1)
+    assert np.isnan(found[len(rows) :]).all()
+    expected = all_answers(calibrator, rows)
+    assert largest_difference(found[: len(rows)], expected) <= 1e-12

@@ -5,6 +5,7 @@ import pytest
 
 import abers
 from abers.errors import InvalidParameter
+from abers.export import to_sql
 from export_cases import (
     answers,
     drawn,
@@ -15,10 +16,12 @@ from export_cases import (
     rules,
     stacked_rules,
 )
+from export_engines import NAMES
 
 RULES = rules()
 STACKED = stacked_rules()
 NAN = float("nan")
+NO_GROUP = {name: NAMES[name] for name in ("table", "scores", "score")}
 
 
 @pytest.mark.parametrize("kind", RULES)
@@ -109,3 +112,29 @@ def test_groups_of_other_types(database, names):
     probability = made.probability(new, groups)
     expected = np.column_stack((made.bounds(new, groups), probability))
     assert mismatches(database.answers(made, new.tolist(), groups), expected) == 0
+
+
+def test_one_score_by_an_index(database):
+    """Rules, and stacked rules of every kind; NaN and NULL have no answer."""
+    if database.dialect != "postgres":
+        sql = to_sql(RULES["rare"], database.dialect, **NO_GROUP)
+        assert sql.query_of_one is None
+        return
+    for rule, scores in (
+        (RULES["rare"], probes(RULES["rare"])[:300]),
+        (STACKED["frozen"][0], STACKED["frozen"][1][:100]),
+        (STACKED["margin"][0], STACKED["margin"][1][:100]),
+    ):
+        database.clear()
+        database.set_up(rule)
+        text = to_sql(rule, "postgres", **NO_GROUP).query_of_one
+        database.execute(f"PREPARE of_one (double precision) AS {text}", [])
+        asked = [*map(repr, scores.tolist()), "NaN"]
+        found = [database.rows(f"EXECUTE of_one('{x}')")[0] for x in asked]
+        plan = "\n".join(
+            row[0] for row in database.rows("EXPLAIN EXECUTE of_one(0.25)")
+        )
+        assert "Index Scan" in plan
+        database.execute("DEALLOCATE of_one", [])
+        assert found[-1] == (None, None, None)
+        assert largest_difference(found[:-1], answers(rule, scores)) <= 1e-12

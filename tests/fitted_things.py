@@ -82,6 +82,12 @@ def begun_file_monitor(groups=None, max_wait=5):
     return made
 
 
+def top_rule():
+    """Three classes, of which the last is never on top."""
+    scores = [[3, 1, 0], [2, 1, 0], [4, 0, 1], [0, 5, 1], [1, 6, 0], [INF, 1, 2]]
+    return abers.rules.fit_top_rule(scores, [0, 2, 0, 1, 0, 1])
+
+
 def protected(base):
     """Protected probabilities of which some labels came, and two rows wait by name."""
     made = abers.Protected(base)
@@ -262,6 +268,8 @@ THINGS = {
     "protected rule of nothing yet": abers.Protected(abers.fit_rule([INF], [0])),
     "protected set": protected(online_set()),
     "protected set with a window": protected(online_set(window=5)),
+    "top rule": top_rule(),
+    "top rule of one row": abers.rules.fit_top_rule([[1, INF]], [0]),
     "monitor of nothing yet": abers.Monitor([1, 1, 2], [0, 1, 1], max_wait=None),
 }
 KINDS = {  # the name of each kind in files, and one of it
@@ -279,6 +287,7 @@ KINDS = {  # the name of each kind in files, and one of it
     "monitor": "monitor",
     "file-monitor": "file monitor",
     "protected": "protected rule",
+    "top-rule": "top rule",
 }
 
 
@@ -299,6 +308,7 @@ def kind_of(thing):
         "Monitor": "monitor",
         "FileMonitor": "file-monitor",
         "Protected": "protected",
+        "TopRule": "top-rule",
     }[type(thing).__name__]
 
 
@@ -580,6 +590,13 @@ def _drawn_protected(rng):
     return made
 
 
+def _drawn_top_rule(rng):
+    size, n_classes = int(rng.integers(1, 30)), int(rng.integers(2, 5))
+    scores = rng.choice([TIED, NASTY][rng.integers(2)], (size, n_classes))
+    labels = rng.integers(0, n_classes, size)
+    return abers.rules.fit_top_rule(scores, labels)
+
+
 DRAWN = {
     "rule": _drawn_rule,
     "rule-with-diagram": _drawn_rule_with_diagram,
@@ -595,4 +612,5 @@ DRAWN = {
     "monitor": _drawn_monitor,
     "file-monitor": _drawn_file_monitor,
     "protected": _drawn_protected,
+    "top-rule": _drawn_top_rule,
 }

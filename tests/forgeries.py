@@ -839,6 +839,26 @@ FORGED_PROTECTING = {
     "other scores": ({"protected_waiting_scores": lambda old: old + 1}, NOT_ITS_ROWS),
     "another direction": ({"increasing": False}, NOT_ITS_ROWS),
 }
+LEVELS, BAG = "its level sets are not those of its", "are not those of one set of rows"
+TOP_CLASSES = "it must have two classes or more, and rows"
+FORGED_TOP_RULES = {
+    "one class": ({"n_classes": 1}, TOP_CLASSES),
+    "no rows": ({"n_rows": 0}, TOP_CLASSES),
+    "half rows": ({"n_rows": 0.5}, "its n_rows must not be 0.5"),
+    "four classes": ({"n_classes": 4}, LEVELS),
+    "a threshold too few": ({"right_thresholds": lambda old: old[1:]}, LEVELS),
+    "a size below 0": ({"wrong_sizes": lambda old: old - [9, 0, 0]}, LEVELS),
+    "a count too few": ({"right_counts": lambda old: old[3:]}, LEVELS),
+    "falling thresholds": ({"right_thresholds": lambda old: old[[1, 0, 2]]}, BAG),
+    "a count below 0": ({"wrong_counts": lambda old: old - 1}, BAG),
+    "more than its rows": ({"right_counts": lambda old: old + 9}, BAG),
+    "no level sets": ({"right_counts": lambda old: old * 0}, BAG),
+    "lower above upper": (
+        {"wrong_counts": lambda old: [*old[:3], 6, 0, 0, *old[6:]]},
+        BAG,
+    ),
+    **TAGS,
+}
 RULES_OF = THINGS["Venn-Abers rules"]
 FORGED_VENN_ABERS = {
     "one class": ({"classes": ["no"]}, "its classes must not be"),
@@ -912,6 +932,7 @@ TABLES = {
     "calibration window": (THINGS["calibration set with a window"], FORGED_WINDOWS),
     "monitor": (THINGS["monitor"], FORGED_MONITORS),
     "protected": (PROTECTED, FORGED_PROTECTED),
+    "top rule": (THINGS["top rule"], FORGED_TOP_RULES),
     "file monitor": (THINGS["file monitor"], FORGED_FILE_MONITORS),
     "file monitor that protects": (PROTECTING, FORGED_PROTECTING),
 }

@@ -89,6 +89,11 @@ ARRAYS["curve-calibrator"] = {
     "lengths": "i",
     **dict.fromkeys(("numbers", "thresholds", "totals", "values"), "f"),
 }
+ARRAYS["top-rule"] = {
+    f"{case}_{name}": letter
+    for case in ("right", "wrong")
+    for name, letter in (("counts", "i"), ("sizes", "i"), ("thresholds", "f"))
+}
 ARRAYS["protected"] = {
     "active": "f",
     "ids": "u",
@@ -113,6 +118,7 @@ FACTS = {
     "venn-abers-calibrator": {"is_cross", "loss", "merge", "multiclass"} | INPUT,
     "calibration-set": {"increasing", "window"},
     "protected": {"account", "allowance", "base", "excess"},
+    "top-rule": {"n_classes", "n_rows"},
     "file-monitor": {
         *("alarms", "alpha", "files", "groups", "has_ids", "increasing"),
         *("max_wait", "protected", "score_bits", "seed", "stall"),
@@ -804,6 +810,40 @@ def _of_protection(facts, a, ids):
     yield "known", all(one in unlabelled and unlabelled[one] == s for one, s in known)
 
 
+def of_top_rule(facts, a):
+    """Level sets of each top class, in which its rate does not fall with the score."""
+    n_classes, n_rows = facts["n_classes"], facts["n_rows"]
+    yield "classes", is_count(n_classes, 2)
+    yield "rows", is_count(n_rows, 1) and n_rows < 2**26
+    rates = {}
+    for case, of_case in (("wrong", 0), ("right", 1)):
+        sizes, thresholds = a[f"{case}_sizes"], a[f"{case}_thresholds"]
+        numbers = a[f"{case}_counts"]
+        yield "sizes", len(sizes) == n_classes and min(sizes) >= 0
+        yield "thresholds", sum(sizes) == len(thresholds)
+        yield "counts", len(numbers) == (sum(sizes) + n_classes) * n_classes
+        yield "no count below 0", min(numbers) >= 0
+        pieces = [numbers[i : i + n_classes] for i in range(0, len(numbers), n_classes)]
+        yield "as many as rows", max(map(sum, pieces)) <= n_rows
+        first = 0
+        for c, size in enumerate(sizes):
+            own = pieces[first + c : first + c + size + 1]
+            yield "pieces differ", all(p != q for p, q in itertools.pairwise(own))
+            cuts = thresholds[first : first + size]
+            yield "thresholds in order", ascend(cuts)
+            rate = [(piece[c] + of_case) / (sum(piece) + 1) for piece in own]
+            yield "rates that do not fall", never_fall(rate)
+            rates[case, c] = cuts, rate
+            first += size
+    for c in range(n_classes):
+        (cuts, lower), (others, upper) = rates["wrong", c], rates["right", c]
+        yield "ends", lower[0] == 0 and upper[-1] == 1
+        for s in {*cuts, *others, -INF}:
+            for at in (s, math.nextafter(s, INF)):
+                low = lower[sum(cut <= at for cut in cuts)]
+                yield "pairs", low < upper[sum(cut < at for cut in others)]
+
+
 def of_protected(facts, a):
     """A rule or a set, weights of 3 x 15 maps, and rows whose worst cases add up."""
     base, kinds = facts["base"], {"rule": "rule", "set": "calibration-set"}
@@ -863,6 +903,7 @@ CHECKS = {
     "monitor": of_monitor,
     "file-monitor": of_file_monitor,
     "protected": of_protected,
+    "top-rule": of_top_rule,
 }
 
 # Mutations.

@@ -247,6 +247,7 @@ PARTS = {
     "monitor": fitted_things.contents,
     "file-monitor": fitted_things.contents,
     "protected": fitted_things.contents,
+    "top-rule": fitted_things.contents,
 }
 
 

@@ -59,6 +59,25 @@ def test_two_classes_are_one_pair():
     assert model.fit(X[two], Y[two]).multiclass_ == "ovo"
 
 
+def test_weights_are_refused_before_a_model_is_trained(monkeypatch):
+    monkeypatch.setattr(GaussianNB, "fit", lambda *_, **__: pytest.fail("trained"))
+    with pytest.raises(InvalidParameter, match="sample_weight must be None"):
+        abers.IVAPClassifier(GaussianNB(), multiclass="top").fit(
+            X, NAMES, sample_weight=np.arange(150) + 1.0
+        )
+
+
+def test_its_rule_is_saved(classifier, tmp_path):
+    ((rule,),) = classifier.rules_
+    rule.save(tmp_path / "top.abers", {"model": "v7"})
+    again = abers.load(tmp_path / "top.abers")
+    scores = np.random.default_rng(1).normal(size=(500, 3))
+    assert again.vectors(scores).tobytes() == rule.vectors(scores).tobytes()
+    assert again.metadata == {"model": "v7"}
+    with pytest.raises(InvalidParameter, match="save rules_"):
+        classifier.calibrator_.save(tmp_path / "none.abers")
+
+
 def test_weights_and_single_problems_are_refused(classifier):
     with pytest.raises(InvalidParameter, match="sample_weight must be None"):
         abers.IVAPClassifier(MODEL, multiclass="top").fit(

@@ -511,6 +511,7 @@ RECIPES = {  # how the files tests/golden/<kind>-v1.abers were made
     "monitor": fitted_things.monitor,
     "file-monitor": fitted_things.begun_file_monitor,
     "protected": golden_protected,
+    "top-rule": fitted_things.top_rule,
 }
 
 
@@ -654,6 +655,12 @@ def test_the_golden_protected_rule_is_read_for_ever():
     assert protected.excess == pytest.approx(-1.5 - math.log2(1.5), rel=1e-15)
     assert protected.update([1], [1]).excess == pytest.approx(-0.5 - math.log2(1.5))
     assert protected.metadata == TAGS
+
+
+def test_the_golden_top_rule_is_read_for_ever():
+    rule = abers.load(golden("top-rule"))
+    assert rule.top_right([[5, 1, 0], [0, 0, 1]]).tolist() == [[0.5, 0.75], [0, 1]]
+    assert rule.metadata == TAGS
 
 
 def test_the_golden_monitor_is_read_for_ever():

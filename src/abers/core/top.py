@@ -11,7 +11,8 @@ level set is equally likely the new one: so the vector of the true label is cali
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,17 +20,27 @@ from abers import validation
 from abers.core import guarantees
 from abers.core.diagram import Diagram
 from abers.core.fit import rule_of_diagram
+from abers.core.fitted import (
+    Contents,
+    Fitted,
+    Layout,
+    are_tags,
+    is_ascending,
+    is_whole,
+    stored,
+)
 from abers.core.inverted import NO_PAIRS, mann_whitney_of_diagram
 from abers.core.predictions import FitSource, Predictions
 from abers.errors import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
     from abers.core.class_scores import ClassScores
+    from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.multiclass import ProblemRows
@@ -37,6 +48,8 @@ if TYPE_CHECKING:
 
 # Slopes are compared as doubles: fractions of fewer rows are equal only if these are.
 MOST_ROWS = 2**26
+MIN_CLASSES = 2
+CASES = ("wrong", "right")  # what the top class of the new case may be
 
 
 class LevelSets(NamedTuple):
@@ -46,35 +59,50 @@ class LevelSets(NamedTuple):
     counts: IntArray  # (pieces, C)
 
 
-@dataclass(frozen=True, eq=False)
-class TopRule:
+class TopRule(Fitted):
     """A Venn predictor of many classes; made by `fit_top_rule`.
 
-    Attributes
-    ----------
-    n_classes : int
-        Number of columns of the scores.
-    n_rows : int
-        Calibration rows.
+    It never changes: equal ones compare equal, and threads may share one.
     """
 
-    n_classes: int
-    n_rows: int
-    _wrong: tuple[LevelSets, ...]  # of each top class, if it is wrong for the case
-    _right: tuple[LevelSets, ...]
+    __slots__ = ("_metadata", "_n_classes", "_n_rows", "_right", "_wrong")
+    _layout: ClassVar = Layout(
+        "top-rule",
+        # The level sets of all top classes stand end to end.
+        arrays={
+            f"{case}_{name}": letter
+            for case in CASES
+            for name, letter in (("counts", "i"), ("sizes", "i"), ("thresholds", "f"))
+        },
+        facts={"metadata": are_tags, "n_classes": is_whole, "n_rows": is_whole},
+    )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TopRule):
-            return NotImplemented
-        mine = (*self._wrong, *self._right)
-        theirs = (*other._wrong, *other._right)
-        return len(mine) == len(theirs) and all(
-            np.array_equal(own, its)
-            for sets in zip(mine, theirs, strict=True)
-            for own, its in zip(*sets, strict=True)
-        )
+    def __init__(
+        self,
+        n_classes: int,
+        n_rows: int,
+        wrong: Sequence[LevelSets],
+        right: Sequence[LevelSets],
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._n_classes, self._n_rows = n_classes, n_rows
+        self._wrong, self._right = tuple(wrong), tuple(right)  # of each top class
+        self._metadata = MappingProxyType(dict(metadata or {}))
 
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def n_classes(self) -> int:
+        """Number of columns of the scores."""
+        return self._n_classes
+
+    @property
+    def n_rows(self) -> int:
+        """Calibration rows."""
+        return self._n_rows
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The tags with which it was saved; read-only."""
+        return self._metadata
 
     @property
     def guarantee(self) -> Guarantee:
@@ -179,6 +207,88 @@ class TopRule:
             right[rows] = of_right.counts[of_right.thresholds.searchsorted(s)]
         return wrong, right
 
+    def __repr__(self) -> str:
+        return f"TopRule({self._n_classes} classes, {self._n_rows} rows)"
+
+    def _contents(self) -> Contents:
+        facts = {
+            "metadata": dict(self._metadata),
+            "n_classes": self._n_classes,
+            "n_rows": self._n_rows,
+        }
+        arrays: Arrays = {}
+        for case, sets in (("right", self._right), ("wrong", self._wrong)):
+            thresholds = [each.thresholds for each in sets]
+            arrays[f"{case}_counts"] = np.concatenate([s.counts.ravel() for s in sets])
+            arrays[f"{case}_sizes"] = np.array([each.size for each in thresholds])
+            arrays[f"{case}_thresholds"] = stored(np.concatenate(thresholds))
+        return Contents(facts, arrays)
+
+    def _restore(self, facts: Facts, arrays: Arrays) -> None:
+        n_classes = facts["n_classes"]
+        wrong, right = (_parted(arrays, case, n_classes) for case in CASES)
+        tags = facts["metadata"]
+        TopRule.__init__(self, n_classes, facts["n_rows"], wrong, right, tags)
+
+    @classmethod
+    def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
+        n_classes, n_rows = facts["n_classes"], facts["n_rows"]
+        if n_classes < MIN_CLASSES or not 0 < n_rows < MOST_ROWS:
+            return "it must have two classes or more, and rows"
+        for case in CASES:
+            sizes = arrays[f"{case}_sizes"]
+            n_pieces = arrays[f"{case}_thresholds"].size + n_classes
+            if not (
+                sizes.size == n_classes
+                and ((sizes >= 0) & (sizes < n_pieces)).all()
+                and sizes.sum() + n_classes == n_pieces
+                and arrays[f"{case}_counts"].size == n_pieces * n_classes
+            ):
+                return "its level sets are not those of its classes"
+        both = zip(*(_parted(arrays, case, n_classes) for case in CASES), strict=True)
+        for c, (wrong, right) in enumerate(both):
+            if not _are_of_one_bag(c, wrong, right, n_rows):
+                return "its level sets are not those of one set of rows"
+        return None
+
+
+def _parted(arrays: Arrays, case: str, n_classes: int) -> list[LevelSets]:
+    """Return the level sets of each top class."""
+    ends = np.cumsum(arrays[f"{case}_sizes"])
+    counts = arrays[f"{case}_counts"].reshape(-1, n_classes)
+    thresholds = np.split(arrays[f"{case}_thresholds"], ends[:-1])
+    of_classes = np.split(counts, (ends + np.arange(1, n_classes + 1))[:-1])
+    return [LevelSets(*pair) for pair in zip(thresholds, of_classes, strict=True)]
+
+
+def _are_of_one_bag(c: int, wrong: LevelSets, right: LevelSets, n_rows: int) -> bool:
+    """Tell whether rows of this top class may have these level sets.
+
+    Bounds of "the top class is right" do not fall with the score, begin at 0, end at 1,
+    and the upper one is above the lower one.
+    """
+    for thresholds, counts in (wrong, right):
+        if (
+            not is_ascending(thresholds)
+            or ((counts < 0) | (counts > n_rows)).any()
+            or (counts.sum(axis=1) > n_rows).any()
+            or not (counts[1:] != counts[:-1]).any(axis=1).all()
+        ):
+            return False
+    of_wrong = wrong.counts[:, c] / (wrong.counts.sum(axis=1) + 1)
+    of_right = (right.counts[:, c] + 1) / (right.counts.sum(axis=1) + 1)
+    every = np.union1d(wrong.thresholds, right.thresholds)
+    at = np.concatenate([every, np.nextafter(every, np.inf), [-np.inf]])
+    lower = of_wrong[wrong.thresholds.searchsorted(at, side="right")]
+    upper = of_right[right.thresholds.searchsorted(at)]
+    return bool(
+        (of_wrong[1:] >= of_wrong[:-1]).all()
+        and (of_right[1:] >= of_right[:-1]).all()
+        and (lower < upper).all()
+        and of_wrong[0] == 0
+        and of_right[-1] == 1
+    )
+
 
 def fit_top_rule(scores: ArrayLike, labels: ArrayLike) -> TopRule:
     """Fit an exactly valid predictor of many classes.
@@ -239,7 +349,7 @@ def fitted_top_rule(
         wrong.append(of_wrong)
         right.append(of_right)
         tests.append(mann_whitney_of_diagram(diagram))
-    return TopRule(n_classes, len(columns), tuple(wrong), tuple(right)), tests
+    return TopRule(n_classes, len(columns), wrong, right), tests
 
 
 def _level_sets(diagram: Diagram, below: IntArray) -> tuple[LevelSets, LevelSets]:
@@ -350,16 +460,21 @@ def _as_places(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
     return given.astype(np.int64)
 
 
-def top_rule_of(
-    rows: Sequence[ProblemRows],
-) -> tuple[TopRule, list[MannWhitney | None]]:
-    """Fit a top rule to the rows of each class against the rest."""
-    if rows[0].weights is not None:
+def refuse_weights(weights: object) -> None:
+    """Refuse weights of rows, before any model is trained."""
+    if weights is not None:
         msg = (
             "sample_weight must be None with multiclass='top', whose guarantee is for "
             "rows of weight 1. Choose multiclass='ovr'."
         )
         raise InvalidParameter(msg)
+
+
+def top_rule_of(
+    rows: Sequence[ProblemRows],
+) -> tuple[TopRule, list[MannWhitney | None]]:
+    """Fit a top rule to the rows of each class against the rest."""
+    refuse_weights(rows[0].weights)
     scores, labels = (
         np.stack(columns, axis=1)
         for columns in zip(*((part.scores, part.labels) for part in rows), strict=True)

@@ -298,7 +298,7 @@ class IVAPCalibrator(ScoreCalibrator):
         """The fitted map, to save and to use in production; it merges by `loss`."""
         check_is_fitted(self)
         if self.multiclass_ == "top":
-            msg = "multiclass='top' has no files yet; pickle the model, or fit 'ovr'."
+            msg = "multiclass='top' has no calibrator; save rules_[0][0], or fit 'ovr'."
             raise InvalidParameter(msg)
         has_one = self.n_features_in_ == 1
         return VennAbersCalibrator(

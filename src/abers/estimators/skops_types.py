@@ -9,7 +9,7 @@ from abers.core.regression import RegressionRule
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.core.stacked import StackedRule
-from abers.core.top import LevelSets, TopRule
+from abers.core.top import TopRule
 from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.estimators import (
     calibrated_classifier,
@@ -36,7 +36,7 @@ SKOPS_TYPES = sorted(
     for kind in (
         *(Diagram, PooledRule, PosetRule, RegressionRule, Rule, RuleSet, StackedRule),
         *(CurveCalibrator, RuleWithDiagram, VennAbersCalibrator),
-        *(LevelSets, TopRule),
+        TopRule,
         *_ESTIMATORS,
     )
 )

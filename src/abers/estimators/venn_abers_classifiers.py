@@ -33,7 +33,7 @@ from abers.core.multiclass import (
     warn_of_inverted,
     with_weight,
 )
-from abers.core.top import TopPredictor, top_rule_of
+from abers.core.top import MIN_CLASSES, TopPredictor, refuse_weights, top_rule_of
 from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.errors import InvalidParameter
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
@@ -183,6 +183,8 @@ class VennAbersClassifier(CrossFitClassifier):
         """
         self._check_parameters()
         classes, encoded, rows, pairs = self._training_rows(X, y, sample_weight, params)
+        if self.multiclass == "top" and len(classes) > MIN_CLASSES:
+            refuse_weights(rows.weights)
         if self.merge == "minimax" and self.ensemble:
             warn_of_few(pairs, FEW_ROWS_EFFECT)
         calibrating = np.concatenate([calibrate for _, calibrate in pairs])
@@ -357,7 +359,7 @@ class VennAbersClassifier(CrossFitClassifier):
         check_is_fitted(self)
         predictor = self._predictor()
         if isinstance(predictor, TopPredictor):
-            msg = "multiclass='top' has no files yet; pickle the model, or fit 'ovr'."
+            msg = "multiclass='top' has no calibrator; save rules_[0][0], or fit 'ovr'."
             raise InvalidParameter(msg)
         return VennAbersCalibrator(
             predictor.rules,

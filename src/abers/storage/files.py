@@ -42,6 +42,7 @@ CLASSES = {  # of each kind of file, imported when one is read
     "rule-with-diagram": "abers.core.own_weight:RuleWithDiagram",
     "rule-set": "abers.core.rule_set:RuleSet",
     "stacked-rule": "abers.core.stacked:StackedRule",
+    "top-rule": "abers.core.top:TopRule",
     "venn-abers-calibrator": "abers.core.venn_abers_calibrator:VennAbersCalibrator",
 }
 
@@ -81,8 +82,8 @@ def load(path: StrPath) -> Any:
 
     Returns
     -------
-    Rule, RuleSet, Calibrator, PooledRule, PosetRule, RegressionRule, Diagram, \
-OnlineVennAbers, Monitor or Protected
+    Rule, RuleSet, Calibrator, PooledRule, PosetRule, RegressionRule, TopRule, \
+Diagram, OnlineVennAbers, Monitor or Protected
         Equal to what was saved, to the last bit.
 
     Raises

@@ -60,7 +60,10 @@ def test_two_classes_are_one_pair():
 
 
 def test_weights_are_refused_before_a_model_is_trained(monkeypatch):
-    monkeypatch.setattr(GaussianNB, "fit", lambda *_, **__: pytest.fail("trained"))
+    def fit(_model, _X, _y, sample_weight=None):
+        pytest.fail(f"trained with {sample_weight}")
+
+    monkeypatch.setattr(GaussianNB, "fit", fit)
     with pytest.raises(InvalidParameter, match="sample_weight must be None"):
         abers.IVAPClassifier(GaussianNB(), multiclass="top").fit(
             X, NAMES, sample_weight=np.arange(150) + 1.0

@@ -10,7 +10,7 @@ import forgeries
 import mutations
 from fitted_things import THINGS, contents, kind_of
 
-N_MUTATIONS = 2_660
+N_MUTATIONS = 2_850
 
 
 def test_mutations_are_refused_or_hold_what_their_kind_may_hold(tmp_path):

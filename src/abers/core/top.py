@@ -278,7 +278,8 @@ def _are_of_one_bag(c: int, wrong: LevelSets, right: LevelSets, n_rows: int) -> 
     of_wrong = wrong.counts[:, c] / (wrong.counts.sum(axis=1) + 1)
     of_right = (right.counts[:, c] + 1) / (right.counts.sum(axis=1) + 1)
     every = np.union1d(wrong.thresholds, right.thresholds)
-    at = np.concatenate([every, np.nextafter(every, np.inf), [-np.inf]])
+    with np.errstate(over="ignore"):  # the largest double is followed by inf
+        at = np.concatenate([every, np.nextafter(every, np.inf), [-np.inf]])
     lower = of_wrong[wrong.thresholds.searchsorted(at, side="right")]
     upper = of_right[right.thresholds.searchsorted(at)]
     return bool(

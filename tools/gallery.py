@@ -25,7 +25,6 @@ from abers.plots.svg import recoloured
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
 SHOWN = re.compile(r'src="[\w-]+/([\w-]+)\.svg"')
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-INCHES = {"index.md": 4.6}  # beside text; others are as wide as they come
 PARTS = re.compile(rf"{BLOCK.pattern}|{SHOWN.pattern}", re.DOTALL)
 
 _LIGHT = _style.THEMES["light"]
@@ -55,7 +54,7 @@ PLAIN = {
 }
 
 
-def pictures(page: Path, width: float | None = None) -> dict[str, str]:
+def pictures(page: Path) -> dict[str, str]:
     """Run the code of a page; return its pictures by the names of their files."""
     names: dict[str, object] = {}
     found = {}
@@ -63,7 +62,7 @@ def pictures(page: Path, width: float | None = None) -> dict[str, str]:
         for part in PARTS.finditer(page.read_text(encoding="utf-8")):
             code, name = part.groups()
             if name is not None:
-                light, dark = in_both_themes(names["display"], width)
+                light, dark = in_both_themes(names["display"])
                 found |= {f"{name}.svg": light, f"{name}-dark.svg": dark}
                 continue
             for example in DocTestParser().get_examples(code):
@@ -72,15 +71,14 @@ def pictures(page: Path, width: float | None = None) -> dict[str, str]:
     return found
 
 
-def in_both_themes(display: Any, width: float | None) -> tuple[str, str]:
+def in_both_themes(display: Any) -> tuple[str, str]:
     """Draw a display, or a plain figure, for light pages and for dark ones."""
     if isinstance(display, Figure):
         light = svg(display)
         return light, recoloured(light, "dark")
-    size = (display.size[0] if width is None else width, display.size[1])
     drawn = []
     for theme in ("light", "dark"):
-        figure = _style.own_figure(_style.THEMES[theme], size)
+        figure = _style.own_figure(_style.THEMES[theme], display.size)
         display.plot(ax=figure.subplots(), theme=theme)
         drawn.append(svg(figure))
     return drawn[0], drawn[1]
@@ -91,8 +89,7 @@ def main() -> None:
     page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else page.with_suffix("")
     folder.mkdir(exist_ok=True)
-    width = INCHES.get(page.name)
-    for name, text in pictures(page, width).items():
+    for name, text in pictures(page).items():
         (folder / name).write_text(text)
         print(f"{len(text.encode()) / 1000:6.1f} KB  {folder / name}")
 

@@ -66,9 +66,9 @@ def draw_diagram(figure: Figure, look: Theme) -> None:
     for (x, y), label in zip(points(LABELS)[:-1], LABELS, strict=True):
         at = (x + 0.5, y + 0.5 * label)
         ax.annotate(
-            f"label {label}",
+            str(label),
             at,
-            (-3, 4) if label else (0, 4),
+            (-4, 3) if label else (0, 5),
             textcoords="offset points",
             ha="right" if label else "center",
             color=look.strong if label else look.soft,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 DASH_DOT = (0, (5, 1.4, 1.2, 1.4))
 SHORT = (0, (2.2, 1.4))
 NARROW = 4.0  # points that a mark is wide
+SCALE = style.SMALL / 8  # sizes of panels below are for text of 8 points
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ def _sheet(
     """Make a figure of panels that nobody else knows; `size` is that of one panel."""
     rows = -(-n_panels // columns)
     columns = min(columns, n_panels)
-    figure = style.own_figure(look, (size[0] * columns, size[1] * rows + 0.45))
+    width, height = SCALE * size[0] * columns, SCALE * (size[1] * rows + 0.45)
+    figure = style.own_figure(look, (width, height))
     axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for ax in axes[n_panels:]:
         ax.set_axis_off()

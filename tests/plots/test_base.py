@@ -22,7 +22,7 @@ from abers.plots import (
     RuleDisplay,
     svg,
 )
-from abers.plots._style import THEMES, shown
+from abers.plots._style import THEMES, WIDTH, shown
 from abers.plots.losses import Loss
 from abers.plots.svg import recoloured
 
@@ -264,7 +264,7 @@ def test_names_of_curves_are_shown_as_they_are(row, sample):
 def test_names_of_methods_are_shown_as_they_are():
     losses = [Loss(name, place, 0.1) for place, name in enumerate(HOSTILE)]
     found = drawn_texts(LossesDisplay(losses, reference=HOSTILE[0]).plot())
-    assert [name for name in HOSTILE if expected(name) not in found] == []
+    assert [name for name in HOSTILE if expected(name, 24) not in found] == []
     assert f"from {expected(HOSTILE[0])}" in found
 
 
@@ -273,7 +273,7 @@ def test_names_of_groups_are_shown_as_they_are(names):
     y, p = np.tile([0, 1], len(names)), np.full(2 * len(names), 0.5)
     display = ReliabilityDisplay.by_group(y, p, np.repeat(names, 2).tolist())
     found = drawn_texts(display)
-    assert [name for name in names if expected(name, 20) not in found] == []
+    assert [name for name in names if expected(name, 14) not in found] == []
 
 
 def test_long_names_keep_both_ends():
@@ -358,7 +358,7 @@ def test_a_name_that_looks_like_a_colour_is_kept(sample):
 
 @pytest.mark.parametrize("kind", ["reliability", "band", "rule", "decision curve"])
 def test_legend_stands_above_narrow_axes_and_within_the_figure(kind, sample):
-    figure = Figure(figsize=(3.6, 3.6), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4), layout="constrained")
     display = drawn(kind, sample, ax=figure.subplots())
     figure.draw_without_rendering()
     legend = display.ax_.get_legend().get_window_extent()

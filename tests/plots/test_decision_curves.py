@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.naive_bayes import GaussianNB
 
 from abers.errors import InvalidParameter, InvalidType
@@ -70,7 +71,9 @@ def test_all_costs_of_use_are_in_the_picture(sample):
 def test_legend_of_costs_stands_clear_of_the_lines(rate):
     rng = np.random.default_rng(1)
     p = np.clip(rng.normal(rate, 0.1, 500), 0, 1)
-    display = DecisionCurveDisplay.from_predictions(rng.random(500) < p, p, kind="cost")
+    _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")  # a narrow one has it
+    y = rng.random(500) < p  # above the axes
+    display = DecisionCurveDisplay.from_predictions(y, p, kind="cost", ax=ax)
     display.figure_.draw_without_rendering()
     legend = display.ax_.get_legend().get_window_extent()
     for line in (display.treat_all_, display.treat_none_, display.line_):

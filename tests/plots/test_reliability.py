@@ -155,7 +155,7 @@ def test_one_extreme_prediction_does_not_set_the_axis():
         for ax in display.figure_.axes:
             assert 0.04 < ax.get_xlim()[1] < 0.11
     display = ReliabilityDisplay.from_predictions(y, p)
-    assert display.ax_.get_xlabel().endswith("(the highest lie beyond the edge)")
+    assert display.ax_.get_xlabel().split()[-3:] == ["beyond", "the", "edge)"]
 
 
 @pytest.mark.parametrize("thin", [False, True])

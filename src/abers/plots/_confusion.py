@@ -54,7 +54,7 @@ class Confusion(_base.Picture):
         What their classes are called.
     """
 
-    size = (_style.WIDTH, 5.4)
+    size = (_style.WIDTH, 4.8)
 
     mixes_colours = True
     shown_: FloatArray

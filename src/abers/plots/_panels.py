@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 MOST = 12  # panels that are drawn
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
-NARROWEST = 1.4  # inches for a panel and its labels
+NARROWEST = 1.6  # inches for a panel and its labels
+LETTERS = 14  # of a name above a panel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,7 @@ class Panels(_base.Picture):
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that fits all panels, in inches."""
         rows, columns = _grid(len(self.panels[:MOST]), _style.WIDTH)
-        height = 0.9 + rows * (0.5 + (_style.WIDTH - NARROWEST) / columns)
+        height = 1.5 + rows * (0.6 + (_style.WIDTH - NARROWEST) / columns)
         return _style.WIDTH, height
 
     def _check(self) -> None:
@@ -161,7 +162,7 @@ def _draw_panel(
     if panel.band is not None:
         fill = _curves.draw_band(ax, look, panel.band, limit=limit)
         entries.insert(1, (fill, _curves.band_label(panel.band)))
-    name = shown(group_name(panel.name), longest=20)
+    name = shown(group_name(panel.name), longest=LETTERS)
     rows = curve.weights.sum() if panel.rows is None else panel.rows
     title = f"{name}\nn = {rows:,.7g}"
     ax.set_title(title, loc="left", color=look.ink, fontsize=_style.SMALL)

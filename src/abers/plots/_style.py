@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
     from matplotlib.legend import Legend
 
-# One inch is 100 pixels of a page, and text is 12 of them high.
-WIDTH = 6.0
-NARROW = 4.5  # below this a legend does not fit next to curves
-SMALL = 8.0
-NORMAL = 9.0
+# A page on a telephone shows a figure 368 pixels wide, and its text must be 11 pixels
+# high even there.
+WIDTH = 5.0
+NARROW = 6.2  # below this a legend does not fit next to curves
+SMALL = 11.0
+NORMAL = 11.5
 LONGEST = 32  # characters of a name
 
 # The second one ships with matplotlib 3.11 and has a sign for every character: where it
@@ -85,7 +86,7 @@ THEMES = {
 }
 
 SHARE = 0.775  # of a figure's width, which its only axes have
-LETTERS = 14  # in an inch
+LETTERS = 11  # in an inch
 
 # Settings of matplotlib belong to the whole process: one thread draws at a time.
 ALONE = threading.RLock()

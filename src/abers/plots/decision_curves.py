@@ -68,7 +68,7 @@ class DecisionCurveDisplay(_base.Display):
     >>> plt.close("all")
     """
 
-    size = (_style.WIDTH, 4.0)
+    size = (_style.WIDTH, 4.2)
 
     line_: Line2D
     treat_all_: Line2D

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 ERRORS = 2  # standard errors that a whisker is long
+LONGEST = 24  # characters of a name beside the axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ class LossesDisplay(_base.Display):
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of a figure that fits all methods, in inches."""
-        return _style.WIDTH, 1.2 + 0.3 * len(self.losses)
+        return _style.WIDTH, 1.4 + 0.3 * len(self.losses)
 
     def _check(self) -> None:
         validation.check_choice(self.loss, SCORING_LOSSES, "loss")
@@ -229,7 +230,9 @@ class LossesDisplay(_base.Display):
         ax.set(xlim=(low, high), ylim=(len(rows) - 0.5, -0.5))
         ax.set(xlabel=LOSS_NAMES[self.loss])
         ax.grid(visible=False, axis="y")
-        ax.set_yticks(range(len(rows)), labels=[shown(row.name) for row in rows])
+        ax.set_yticks(
+            range(len(rows)), labels=[shown(row.name, LONGEST) for row in rows]
+        )
         ax.tick_params(axis="y", length=0)
         if not finite:
             ax.set_xticks([])
@@ -261,6 +264,7 @@ class LossesDisplay(_base.Display):
         at = [row.loss for row in rows if row.name == self.reference]
         if not at:
             note = f"no differences: the loss of {shown(self.reference)} is not finite"
+            note = _style.fitted(note, _style.width_of(ax.figure))
             ax.set_title(note, loc="left", color=look.soft, fontsize=_style.SMALL)
         if not at or not shown_at:
             return

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 LONGEST_POWER = 4  # of ten, to be written out
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 WHAT = {  # what each test is about
     "scores": "scores",
     "labels": "labels: rate of positives",
@@ -65,7 +66,7 @@ class MonitorDisplay(_base.Display):
     >>> plt.close(display.figure_)
     """
 
-    size = (_style.WIDTH, 3.6)
+    size = (_style.WIDTH, 4.0)
 
     lines_: dict[str, Line2D]
     limit_: Line2D
@@ -239,7 +240,7 @@ class MonitorDisplay(_base.Display):
         ax.set(xlabel="row of the stream", ylabel="capital")
         ax.yaxis.set_major_locator(_whole_numbers())
         ax.yaxis.set_major_formatter(_power_of_ten)
-        above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
+        above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
         _style.legend(ax, self._entries(), look, **above)
 
     def _entries(self) -> list[tuple[Artist, str]]:
@@ -315,4 +316,4 @@ def _power_of_ten(exponent: float, _: object = None) -> str:
     power = round(exponent)
     if abs(power) <= LONGEST_POWER:
         return f"{10.0**power:,g}" if power < 0 else f"{10**power:,}"
-    return f"$10^{{{power}}}$"
+    return f"10{str(power).translate(SUPERSCRIPTS)}"

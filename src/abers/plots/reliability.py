@@ -288,7 +288,8 @@ class ReliabilityDisplay(_base.Display):
         diagonal = _curves.frame(ax, look, limit)
         observed = RIGHT if self.top_label else _curves.OBSERVED
         across = CONFIDENCE if self.top_label else _curves.predicted(curves, limit)
-        ax.set(xlabel=across, ylabel=observed)
+        width = _style.width_of(ax.figure)
+        ax.set(xlabel=_style.fitted(across, width), ylabel=observed)
         entries: Entries = [(diagonal, "calibrated")]
         if self.band is not None:
             self.fill_ = _curves.draw_band(ax, look, self.band, limit=limit)

@@ -234,7 +234,7 @@ class RuleDisplay(_base.Display):
     >>> plt.close(display.figure_)
     """
 
-    size = (_style.WIDTH, 4.2)
+    size = (_style.WIDTH, 4.4)
 
     lower_: Line2D
     upper_: Line2D
@@ -466,7 +466,7 @@ class RuleDisplay(_base.Display):
             entries.append((self.dots_, "targets"))
         place: Any = {}
         if isinstance(self.rule, RegressionRule):  # dots leave no corner free
-            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
+            place = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
         _style.legend(ax, entries, look, **place)
 
     def _draw_steps(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from abers.online.file_monitor import FileMonitor
     from abers.validation import FloatArray, IntArray
 
-PIXELS = 100  # to an inch
+PIXELS = 96  # to an inch
 # What may stand in an attribute and in srcset as it is; quotes become single ones.
 PLAIN = "/:;=,+*()!$&@?~[]^|{}'"
 

@@ -8,6 +8,7 @@ route applies a rule and adds up the probabilities. Sizes of files come last. Ru
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,11 +19,22 @@ import numpy as np
 from onnxruntime import InferenceSession, SessionOptions
 from timing import best_times, once
 
-from abers.export import steps, to_onnx, to_source, to_sql
-from export_cases import rule_of
-from export_engines import OPENERS, opened, path_of
+import abers
+from abers.export import steps, to_json, to_onnx, to_source, to_sql
+from export_cases import EDGES, all_answers, calibrators, rule_of, rules, stacked_rules
+from export_engines import (
+    OPENERS,
+    CalibratorProgram,
+    CProgram,
+    JavaProgram,
+    JavaScriptProgram,
+    opened,
+    path_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from onnx import ModelProto
 
     from abers.rules import Rule
@@ -30,6 +42,7 @@ if TYPE_CHECKING:
 N_ROWS = 1_000_000
 N_STEPS = 5_000
 LARGE = 1_000_000  # steps
+N_DIFFICULT = 100_000
 SUFFIXES = ("csv", "csv.gz", "json", "parquet", "arrow")
 
 C = """
@@ -117,6 +130,7 @@ def main() -> None:
         nothing, applied = ns_of_database(dialect, rule, scores)
         show(dialect, N_ROWS, nothing, applied, ns_of_abers(rule, scores))
     show_sizes()
+    show_differences()
 
 
 def show(route: str, n_rows: int, nothing: float, applied: float, ours: float) -> None:
@@ -217,6 +231,122 @@ def show_size(name: str, sizes: list[int]) -> None:
     """Print a line of the table of sizes."""
     small, large = (f"{size / 2**20:.2f} MiB" for size in sizes)
     print(f"| {name} | {small} | {large} |")
+
+
+def difficult(size: int, seed: int = 1) -> np.ndarray:
+    """Return scores: random ones, ties, the ends of doubles, infinities and NaN."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=size) * 2
+    scores[: size // 4] = scores[: size // 4].round(1)
+    scores[-1_000:] = np.resize(EDGES, 1_000)
+    scores[-2_000:-1_000] = np.nan
+    return scores
+
+
+def show_differences() -> None:
+    """Print how far each target is from abers, and what it takes, start included."""
+    print(f"\n{N_DIFFICULT:,} rows with ties, extremes, infinities and NaN:")
+    print("the largest difference from abers, CPU microseconds per row (of a server,")
+    print("those of its client), and bytes.\n")
+    print("| what | target | difference | CPU | bytes |\n|---|---|---|---|---|")
+    scores = difficult(N_DIFFICULT)
+    stacked = stacked_rules()
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(-scores))
+    cases = {
+        "rule": (rules()["infinite"], scores),
+        "stacked, of margins": (stacked["infinite"][0], scores),
+        "CalibratedClassifier, frozen": (stacked["frozen"][0], p),
+    }
+    for what, (fitted, given) in cases.items():
+        show_targets(what, fitted, given)
+    columns = np.stack([difficult(N_DIFFICULT, seed) for seed in range(3)], axis=1)
+    several = calibrators()
+    for what in ("models", "pooled", "minimax", "margins of models"):
+        fitted = several[what][0]
+        given = columns
+        if fitted.reads == "probability":
+            with np.errstate(over="ignore"):
+                given = 1 / (1 + np.exp(-columns))
+        show_program(f"{what}, K = 3", fitted, given)
+    shares = np.random.default_rng(2).dirichlet(np.ones(3), N_DIFFICULT)
+    shares[:1_000] = np.nan
+    shares[1_000:4_000] = np.repeat(np.eye(3), 1_000, axis=0)
+    show_program("CalibratedClassifier, C = 3", several["classes"][0], shares)
+    show_graph("CalibratedClassifier, C = 3", several["classes"][0], shares)
+
+
+def show_targets(what: str, fitted: Rule, given: np.ndarray) -> None:
+    """Print a line for each target of one number per row."""
+    show_graph(what, fitted, given)
+    for kind in (CProgram, JavaProgram, JavaScriptProgram):
+        with tempfile.TemporaryDirectory() as folder:
+            program = kind(Path(folder))
+            program.is_stacked = isinstance(fitted, abers.rules.StackedRule)
+            measured = timed(lambda run=program: run.answers(fitted, given))
+        made = to_source(fitted, program.language, name="Served")
+        size = sum(map(len, made.values()))
+        show_difference(what, program.language, fitted, given, (*measured, size))
+    rows = [None if np.isnan(x) else x for x in given.tolist()]
+    rows[-1_500:-1_000] = [float("nan")] * 500
+    for dialect in OPENERS:
+        if dialect == "sqlite" and getattr(fitted, "is_rounded", False):
+            continue
+        with opened(dialect) as engine:
+            measured = timed(lambda run=engine: run.answers(fitted, rows))
+        names = {"table": "steps", "scores": "scores", "score": "score"}
+        sql = to_sql(fitted, dialect, **names)
+        size = len("".join((*sql.setup, sql.query))) + 48 * sum(
+            map(len, sql.parameters)
+        )
+        show_difference(what, dialect, fitted, given, (*measured, size))
+
+
+def show_graph(what: str, fitted: Rule, given: np.ndarray) -> None:
+    """Print the line of ONNX Runtime."""
+    model = to_onnx(fitted)
+    session = opened_graph(model)
+    names = ["lower", "upper", "probability"]
+    measured = timed(lambda: np.stack(session.run(names, {"score": given}), axis=-1))
+    show_difference(what, "ONNX", fitted, given, (*measured, model.ByteSize()))
+
+
+def show_program(what: str, fitted: Rule, given: np.ndarray) -> None:
+    """Print the line of C, of a calibrator of several models or classes."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = CalibratorProgram(Path(folder))
+        measured = timed(lambda: program.answers(fitted, given))
+    size = sum(map(len, to_source(fitted, "c", name="Served").values()))
+    show_difference(what, "c", fitted, given, (*measured, size))
+    print(f"| {what} | JSON | | | {len(to_json(fitted)):,} |")
+
+
+def timed(job: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
+    """Return what a job returns, and its CPU seconds, of programs it runs, too."""
+    before = sum(os.times()[:4])
+    found = job()
+    return found, sum(os.times()[:4]) - before
+
+
+def show_difference(
+    what: str,
+    target: str,
+    fitted: Rule,
+    given: np.ndarray,
+    measured: tuple[np.ndarray, float, int],
+) -> None:
+    """Compare with abers; missing rows must be missing, and no others."""
+    found, cpu, size = measured
+    seen = ~np.isnan(given.reshape(len(given), -1)).any(axis=1)
+    expected = all_answers(fitted, given[seen])
+    found = np.reshape(found, (len(given), *expected.shape[1:]))
+    if not np.isnan(found[~seen]).all() or np.isnan(found[seen]).any():
+        msg = f"{target} must have no answer where, and only where, a score is missing."
+        raise AssertionError(msg)
+    largest = abs(found[seen] - expected).max()
+    per_row = 1e6 * cpu / len(given)
+    print(f"| {what} | {target} | {largest:.1e} | {per_row:.2f} | {size:,} |")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

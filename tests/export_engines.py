@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from abers.export import to_sql
+from abers.export import to_source, to_sql
 from abers.export.engines import ENGINES
+from export_cases import loss_of
 
 PACKAGES = {
     "initdb": "postgresql",
@@ -287,3 +288,165 @@ OPENERS = {
     "sqlite": _sqlite,
     "spark": _spark,
 }
+
+
+# Programs
+
+STRICT = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-lm"]
+
+C = """
+#include <stdio.h>
+#include "Served.h"
+int main(int argc, char **argv) {
+  double score;
+  LOAD
+  while (fread(&score, sizeof score, 1, stdin) == 1) {
+    Served_answer a = Served_read(score);
+    double row[3] = {a.lower, a.upper, a.probability};
+    fwrite(row, sizeof row[0], 3, stdout);
+  }
+  return argc < 0 || !argv;
+}
+"""
+JAVA = """
+import java.io.*;
+import java.nio.*;
+
+public class Main {
+    public static void main(String[] args) throws IOException {
+        ByteBuffer in = ByteBuffer.wrap(System.in.readAllBytes());
+        in.order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer out = ByteBuffer.allocate(3 * in.remaining());
+        out.order(ByteOrder.LITTLE_ENDIAN);
+        while (in.hasRemaining()) {
+            double s = in.getDouble();
+            out.putDouble(Served.lower(s)).putDouble(Served.upper(s));
+            out.putDouble(Served.probability(s));
+        }
+        System.out.write(out.array());
+        System.out.flush();
+    }
+}
+"""
+JAVASCRIPT = """
+import { readFileSync, writeSync } from "node:fs";
+import * as served from "./Served.mjs";
+const bytes = (path) => {
+  const read = readFileSync(path);
+  return read.buffer.slice(read.byteOffset, read.byteOffset + read.byteLength);
+};
+if (served.load) served.load(bytes("Served.bin"));
+const scores = new Float64Array(bytes("scores"));
+const rows = new Float64Array(3 * scores.length);
+scores.forEach((score, k) => {
+  const { lower, upper, probability } = served.read(score);
+  rows.set([lower, upper, probability], 3 * k);
+});
+const made = new Uint8Array(rows.buffer);
+for (let done = 0; done < made.length; ) done += writeSync(1, made, done);
+"""
+
+
+OF_CALIBRATOR = """
+#include <stdio.h>
+#include "Served.h"
+int main(void) {
+  double scores[Served_models * Served_columns];
+  Served_answer answers[Served_answers];
+  LOAD
+  while (fread(scores, sizeof scores, 1, stdin) == 1) {
+    Served_read(scores, answers);
+    fwrite(answers, sizeof answers, 1, stdout);
+  }
+  return 0;
+}
+"""
+
+
+class Program:
+    """A rule in some language, and a program that applies it."""
+
+    def __init__(self, folder, options=STRICT):
+        self.folder, self.options = folder, options
+
+    is_stacked = False  # whether the function `stacked` answers
+
+    def answers(self, rule, scores):
+        for name, text in to_source(rule, self.language, name="Served").items():
+            (self.folder / name).write_bytes(text)
+        self.build()
+        scores = np.asarray(scores, dtype=float)
+        (self.folder / "scores").write_bytes(scores.tobytes())
+        made = self.run(*self.command(), piped=scores.tobytes())
+        return np.frombuffer(made).reshape(-1, 3)
+
+    def build(self):
+        pass
+
+    def run(self, program, *arguments, piped=b""):
+        return subprocess.run(
+            [path_of(program), *arguments],
+            cwd=self.folder,
+            input=piped,
+            check=True,
+            stdout=subprocess.PIPE,
+        ).stdout
+
+
+class CProgram(Program):
+    language = "c"
+
+    def build(self):
+        is_beside = (self.folder / "Served.bin").exists()
+        load = 'if (Served_load("Served.bin")) return 1;' if is_beside else ""
+        code = C.replace("LOAD", load)
+        if self.is_stacked:
+            code = code.replace("Served_read", "Served_stacked")
+        (self.folder / "main.c").write_text(code)
+        self.run("gcc", "-std=c99", "main.c", "-o", "main", *self.options)
+
+    def command(self):
+        return (str(self.folder / "main"),)
+
+
+class CalibratorProgram(CProgram):
+    """A calibrator of several models or classes."""
+
+    def answers(self, calibrator, rows):
+        made = to_source(calibrator, "c", name="Served", loss=loss_of(calibrator))
+        for name, text in made.items():
+            (self.folder / name).write_bytes(text)
+        is_beside = (self.folder / "Served.bin").exists()
+        load = 'if (Served_load("Served.bin")) return 1;' if is_beside else ""
+        (self.folder / "main.c").write_text(OF_CALIBRATOR.replace("LOAD", load))
+        self.run("gcc", "-std=c99", "main.c", "-o", "main", *self.options)
+        read = self.run(*self.command(), piped=np.ascontiguousarray(rows).tobytes())
+        return np.frombuffer(read).reshape(len(rows), -1, 3)
+
+
+class JavaProgram(Program):
+    language = "java"
+
+    def build(self):
+        code = JAVA
+        if self.is_stacked:
+            for place, name in enumerate(("lower", "upper", "probability")):
+                code = code.replace(f"Served.{name}(s)", f"Served.stacked(s)[{place}]")
+        (self.folder / "Main.java").write_text(code)
+        self.run("javac", "-Xlint:all", "-Werror", "Main.java", "Served.java")
+
+    def command(self):
+        return ("java", "-Xshare:auto", "-cp", ".", "Main")
+
+
+class JavaScriptProgram(Program):
+    language = "javascript"
+
+    def build(self):
+        code = JAVASCRIPT
+        if self.is_stacked:
+            code = code.replace("served.read", "served.stacked")
+        (self.folder / "main.mjs").write_text(code)
+
+    def command(self):
+        return ("node", "main.mjs")

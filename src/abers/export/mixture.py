@@ -140,18 +140,17 @@ class Mixture:
 
     def as_fitted(self, ops: Operations[X], given: X) -> X:
         """Return the score in the form of the fit: log-odds, rounded."""
-        minus = ops.number(-1.0)
         if self.reads != self.kind:  # log-odds, of a probability
-            rest = ops.plus(ops.number(1.0), ops.times(minus, given))
+            rest = ops.plus(ops.number(1.0), ops.times(ops.number(-1.0), given))
             of_p, of_rest = (ops.log(ops.within(x, TINY, 1.0)) for x in (given, rest))
-            given = ops.plus(of_p, ops.times(minus, of_rest))
+            given = ops.plus(of_p, ops.times(ops.number(-1.0), of_rest))
         if not self.is_rounded:
             return given
         if self.kind == "log-odds":
             coarse = ops.plus(ops.within(given, -FAR, FAR), ops.number(COARSE))
             return ops.single(ops.plus(coarse, ops.number(-COARSE)))
         tiny = SMALL / max(self.coefficients["slope"], 1.0)
-        opposite = ops.times(minus, given)
+        opposite = ops.times(ops.number(-1.0), given)
         return ops.single(_parted(ops, given, opposite, (-LARGE, LARGE), tiny))
 
     def _scaled(self, ops: Operations[X], margin: X) -> X:

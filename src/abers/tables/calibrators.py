@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.log_odds import kind_of
+from abers.core.log_odds import are_probabilities, kind_of
 from abers.errors import InvalidData, InvalidParameter
 from abers.storage.fingerprint import TAG, fingerprint_of
 from abers.tables.columns import (
@@ -234,12 +234,14 @@ def load_sample(
         reader = RowReader(
             table, roles, purpose=purpose, drop_missing=drop_missing, progress=progress
         )
-        parts = [rows.values for rows in reader]
+        parts = []
+        for rows in reader:
+            if kind == "probability" and len(names) > 1:
+                scores = [rows.values[f"score {k}"] for k in range(len(names))]
+                check_sums(np.column_stack(scores), names, len(names), rows.place)
+            parts.append(rows.values)
         reader.check_any(purpose)
-    sample = _sample(reader, names, kind, joined(parts))
-    if sample.scores.ndim > 1 and sample.kind == "probability":
-        validation.as_class_probabilities(sample.scores, "scores")
-    return sample
+    return _sample(reader, names, kind, joined(parts))
 
 
 def matching_columns(table: InputTable, wanted: Sequence[str]) -> list[str]:
@@ -454,6 +456,26 @@ def _by_estimator(sample: Sample, method: str) -> Calibrator:
     return made
 
 
+def check_sums(
+    scores: FloatArray,
+    names: Sequence[str],
+    n_classes: int,
+    place: Callable[[int], str],
+) -> None:
+    """Raise if the probabilities of all classes, by one model, do not add up to 1."""
+    for first in range(0, len(names), n_classes):
+        table = scores[:, first : first + n_classes]
+        bad = ~are_probabilities(table) & ~np.isnan(table).any(axis=1)
+        if bad.any():
+            row = int(bad.argmax())
+            msg = (
+                f"columns {listed(names[first : first + n_classes])} must add up to 1 "
+                f"in each row; got {table[row].sum().item():.6g} in {place(row)}. "
+                "Divide each row by its sum."
+            )
+            raise InvalidData(msg)
+
+
 class CalibratorInput:
     """The columns of a table that a calibrator reads."""
 
@@ -461,7 +483,11 @@ class CalibratorInput:
         self, calibrator: Calibrator, table: InputTable, columns: Sequence[str] | None
     ) -> None:
         self.names = columns_to_read(calibrator, table, columns)
-        allowed = PROBABILITIES if calibrator.reads == "probability" else None
+        # Of several columns per model, those of each are probabilities of all classes.
+        is_table = len(self.names) > calibrator.n_models
+        self._n_added = calibrator.n_classes if is_table else 1
+        self._is_probability = calibrator.reads == "probability"
+        allowed = PROBABILITIES if self._is_probability else None
         self._numbers = [Numbers(name, allowed) for name in self.names]
 
     @property
@@ -469,9 +495,17 @@ class CalibratorInput:
         """The columns as roles of rows."""
         return {f"score {i}": numbers for i, numbers in enumerate(self._numbers)}
 
-    def scores(self, values: Mapping[str, Any]) -> FloatArray:
-        """Return the scores of roles that were read, as the calibrator takes them."""
-        return np.column_stack([values[role] for role in self.roles])
+    def scores(
+        self, values: Mapping[str, Any], place: Callable[[int], str] | None = None
+    ) -> FloatArray:
+        """Return the scores of roles that were read, as the calibrator takes them.
+
+        With `place`, which says where a row stands, probabilities must add up to 1.
+        """
+        scores = np.column_stack([values[role] for role in self.roles])
+        if place is not None and self._is_probability and self._n_added > 1:
+            check_sums(scores, self.names, self._n_added, place)
+        return scores
 
 
 def columns_to_read(
@@ -533,7 +567,10 @@ def load_class_rows(
             drop_missing=drop_missing,
             progress=progress,
         )
-        parts = [rows.values for rows in reader]
+        parts = []
+        for rows in reader:
+            read.scores(rows.values, rows.place)
+            parts.append(rows.values)
         reader.check_any("judge")
     values = joined(parts)
     groups, labels = roles.get("group"), values.get("label")

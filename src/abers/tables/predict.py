@@ -209,7 +209,7 @@ class ClassProbabilities:
         if is_complete:
             for role, reader in self._input.roles.items():
                 _check_complete(values[role], batch, reader.column)
-        scores = self._input.scores(values)
+        scores = self._input.scores(values, batch.place)
         missing: Mask = np.isnan(scores).max(axis=1)
         self.counts.n_rows += len(scores)
         self.counts.n_missing += int(missing.sum())

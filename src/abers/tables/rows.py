@@ -66,6 +66,10 @@ class KeptRows(NamedTuple):
         """Their numbers in the table, from 0."""
         return self.batch.row_number + self.places
 
+    def place(self, row: int) -> str:
+        """Say where one of them stands in its file."""
+        return self.batch.place(int(self.places[row]))
+
 
 class RowReader:
     """The rows of a table that lack nothing; iterate once, then ask what was left out.

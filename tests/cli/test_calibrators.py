@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers.errors import AbersError
-from abers.export import to_json, to_onnx, to_source
+from abers.export import to_json, to_source
 from abers.formatting import as_json
 
 CLASSES = list("abcde")
@@ -70,10 +70,10 @@ def assert_exported(folder, calibrator, name, *, run):
         assert answer.code == 0, answer.err
         assert (folder / f"out.{ending}").read_text() == expected
     with pytest.raises(AbersError) as refused:
-        to_onnx(calibrator)
-    answer = run(folder, "export", name, "out.onnx")
+        to_source(calibrator, "java", name="Out")
+    answer = run(folder, "export", name, "Out.java")
     assert answer.err == f"abers: {refused.value}\n"
-    assert not (folder / "out.onnx").exists()
+    assert not (folder / "Out.java").exists()
 
 
 def added(table, what):

@@ -55,14 +55,14 @@ for c in (1, 3, 10, 30):
 # prediction is of use where its curve is above those of treating all and of treating
 # none.
 
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
 display = DecisionCurveDisplay.from_predictions(sick, after, name="calibrated", ax=ax)
 curve = decision_curve(sick, before)
 ax.plot(curve.thresholds, curve.net_benefit, color="#6e7781", label="naive Bayes")
 ax.annotate(
     "naive Bayes",
     (curve.thresholds[96], curve.net_benefit[96]),
-    (-66, 0),
+    (-80, 0),
     textcoords="offset points",
     color="#6e7781",
 )

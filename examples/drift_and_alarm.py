@@ -65,7 +65,7 @@ for number in range(24):
     alarms.append(any(tests[n].result == "fail" for n in ("mean", "slope")))
 print(f"first alarm in week {alarms.index(True)}")
 
-figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
 ax.semilogy(p_values, "o-", color="#005b8f", markersize=4)
 ax.axhline(0.001, color="#d55e00", linestyle="--", label="alpha")
 ax.axvline(11.5, color="#6e7781", linestyle=":", label="the world begins to move")

@@ -54,7 +54,7 @@ again = abers.fit_rule(score[-2_000:], label[-2_000:])
 print(window.rule() == again)
 
 # %%
-figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
 cuts = np.arange(0, n + 1, 500)
 middle = (cuts[1:] + cuts[:-1]) / 2
 
@@ -72,5 +72,5 @@ ax.plot(
     middle, means(predicted["everything"]), "--", color="#d55e00", label="everything"
 )
 ax.set(xlabel="case", ylabel="mean of 500 cases", ylim=(0, 1))
-ax.legend(ncols=3)
+ax.legend()
 plt.show()

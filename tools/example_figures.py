@@ -27,6 +27,7 @@ def use_theme(_configuration: dict[str, Any], _file: str) -> None:
     mpl.rcdefaults()
     mpl.rcParams.update(
         {
+            "font.size": _style.SMALL,
             "text.color": look.ink,
             "axes.labelcolor": look.ink,
             "axes.titlecolor": look.ink,

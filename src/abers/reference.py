@@ -72,7 +72,7 @@ def slope(a: Point, b: Point) -> Fraction:
 
 
 def is_at_or_above(p: Point, a: Point, b: Point) -> bool:
-    """Tell whether p lies on or above the line through a and b."""
+    """Return whether p lies on or above the line through a and b."""
     return p.y >= a.y + slope(a, b) * (p.x - a.x)
 
 

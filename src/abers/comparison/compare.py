@@ -476,7 +476,7 @@ def _refuse_other_columns(columns: FloatArray, n_classes: int) -> None:
 
 
 def _is_first(pos_label: Any, classes: np.ndarray) -> bool:
-    """Tell whether the positive class is the first of the two."""
+    """Return whether the positive class is the first of the two."""
     if pos_label is None:
         return False
     if len(classes) > 2:

@@ -1,1 +1,1 @@
-"""From scores to probability: diagram, rule, merging, coupling."""
+"""From scores to probabilities: diagrams, rules, merging and coupling."""

@@ -1,4 +1,4 @@
-"""AUC: the share of the pairs of a zero and a one that scores put in order."""
+"""AUC: the share of (zero, one) pairs that the scores put in the right order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pairs_in_order(
 
 
 class RunningAuc:
-    """The AUC of rows that come in parts, each with higher scores than those before."""
+    """The AUC of rows that arrive in parts, in ascending order of their scores."""
 
     def __init__(self) -> None:
         self._zeros = 0.0
@@ -35,13 +35,13 @@ class RunningAuc:
         self._in_order = 0.0
 
     def add(self, in_order: float, zeros: float, ones: float) -> None:
-        """Add a part: the pairs in order within it, and the weight of each label."""
+        """Add a part, given its pairs in order and the weight of each label."""
         self._in_order += in_order + self._zeros * ones
         self._zeros += zeros
         self._ones += ones
 
     def watch(self, parts: Iterable[Diagram]) -> Iterator[Diagram]:
-        """Add each part, and pass it on."""
+        """Yield each part after adding it."""
         for part in parts:
             negatives, positives = part.negatives, part.positives
             in_order = pairs_in_order(negatives, positives)
@@ -50,13 +50,13 @@ class RunningAuc:
 
     @property
     def value(self) -> float:
-        """Share of pairs in order; NaN if there is only one class."""
+        """Share of correctly ordered pairs; NaN if there is only one class."""
         pairs = self._zeros * self._ones
         return self._in_order / pairs if pairs else math.nan
 
 
 def auc_of(diagram: Diagram) -> float:
-    """Return the AUC of scores that are counted already; NaN with one class."""
+    """Return the AUC of the scores in a diagram; NaN with only one class."""
     auc = RunningAuc()
     list(auc.watch([diagram]))
     return auc.value

@@ -1,20 +1,21 @@
-"""Blocks: a rule from parts of the data, none of which sees the others.
+"""Blocks: a rule from parts of the data, each summarised on its own.
 
 Cut the calibration set into parts by score. Each part is summarised in a few hundred
-numbers; from all summaries each part's context is made; with its context each part
-yields its piece of the rule; the pieces join to the rule of the whole, to the last
-bit: thresholds, bounds, percentiles and cells. The functions are pure: files larger
-than memory (`abers.tables`) and clusters (`abers.engines.spark`) both call them.
+numbers. From all the summaries follows what each part must know of the others, its
+context. With its context, each part yields a piece of the rule, and the pieces join to
+the rule of the whole, bit for bit: thresholds, bounds, percentiles and cells. The
+functions are pure: files larger than memory (`abers.tables`) and clusters
+(`abers.engines.spark`) both call them.
 
 1. ``summarise(part)`` for each part, in ascending order of scores.
 2. ``context(summaries, i)`` for one part, or ``contexts(summaries)`` for all.
 3. ``piece(part, context)`` for each part. It summarises the part again and raises
    `InvalidData` if the summary differs. So the pieces always fit together: the rule is
-   exactly that of the parts as step 3 has seen them.
+   exactly that of the parts as step 3 saw them.
 4. ``join(pieces, summaries)``, with pieces in any order.
 
-Parts may be cut between scores or within one. One part is a case like any other, and so
-is an empty one. All parts are counted in units of one scale (`abers.core.units`).
+Parts may be cut between scores or within one. A single part and empty parts need no
+special treatment. All parts are counted in units of one scale (`abers.core.units`).
 
 >>> import abers
 >>> from abers.core import blocks
@@ -54,7 +55,7 @@ NO_POINTS = np.zeros((0, 2), np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRows:
-    """Rows, or counts of them, that wait until the scale of all weights is known."""
+    """Rows or counts with real weights, kept until the scale of all is known."""
 
     scores: FloatArray
     counts: FloatArray
@@ -67,7 +68,7 @@ class WeightedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """What the other parts must know of a part.
+    """What the other parts must know about a part.
 
     Points are pairs (rows labelled 0, rows labelled 1); the two are exchanged if the
     probability falls with the score. The ends of a part are separate from its inside
@@ -99,7 +100,7 @@ class Summary:
         return np.array(both if self.increasing else both[::-1], dtype=np.int64)
 
     def equals(self, other: Summary) -> bool:
-        """Tell whether two parts look the same to all others."""
+        """Return whether two parts look the same to all the others."""
         return (
             (self.increasing, self.scale, self.n_negatives, self.n_positives)
             == (other.increasing, other.scale, other.n_negatives, other.n_positives)
@@ -110,24 +111,24 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What a part must know of the others."""
+    """What a part must know about the others."""
 
     part: int  # its number
     summary: Summary  # its own
     left: IntArray  # corners of all points up to the part's start, ending there
     right: IntArray  # corners of all points after the part's end
     carry: IntArray  # step at the part's first score in the parts before
-    drop_last: bool  # whether a later part holds the last score, too, and decides there
+    drop_last: bool  # whether a later part also holds the last score, and decides there
     n_rows: int  # units in all parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A rule for the scores of one part; the first values hold below all of them.
+    """The rule for the scores of one part; the first values hold below all of them.
 
-    A part that decides at no score has no bounds. Some of the percentiles of the whole
-    and of the other cuts between cells are scores of the part; below each of them, rows
-    and positives are counted.
+    A part that decides at no score has no bounds. Some percentiles of the whole and
+    some of the other cuts between cells are scores of this part; `below` counts the
+    rows and positives below each of them.
     """
 
     part: int
@@ -154,8 +155,8 @@ def summarise(part: Diagram, *, scale: int = 0, increasing: bool = True) -> Summ
 def context(summaries: Sequence[Summary], part: int) -> Context:
     """Return what one part must know of the others, from all summaries in order.
 
-    Contexts of all parts are many times as large as the summaries, so each worker makes
-    its own.
+    The contexts of all parts together are many times as large as the summaries, so each
+    worker makes its own.
     """
     plan = _Plan(summaries)
     left = _corners([plan.origin, *plan.points[:part]])
@@ -163,7 +164,7 @@ def context(summaries: Sequence[Summary], part: int) -> Context:
 
 
 def contexts(summaries: Sequence[Summary]) -> list[Context]:
-    """Return the contexts of all parts, in the time of one sweep."""
+    """Return the contexts of all parts in a single sweep."""
     plan = _Plan(summaries)
     lefts = accumulate(plan.points[:-1], _joint_corners, initial=plan.origin)
     rights = accumulate(plan.points[:0:-1], _joint_corners_mirrored, initial=NO_POINTS)
@@ -210,7 +211,7 @@ def piece(part: Diagram, context: Context) -> Piece:
 
 
 def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
-    """Put the pieces of all parts, in any order, together to the rule of the whole."""
+    """Join the pieces of all parts, in any order, into the rule of the whole."""
     pieces = sorted(pieces, key=lambda each: each.part)
     if [each.part for each in pieces] != list(range(len(summaries))):
         msg = (
@@ -222,7 +223,7 @@ def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
     thresholds = np.concatenate([each.thresholds for each in pieces])
     of_parts = [each.bounds for each in pieces if each.bounds.size]
     bounds = np.concatenate([of_parts[0][:1], *(each[1:] for each in of_parts)])
-    # A piece may change just above its last score, and the next one at that same
+    # A piece may change just above its last score, and the next piece at that same
     # double: the later value wins.
     superseded = np.flatnonzero(thresholds[1:] == thresholds[:-1])
     lower, upper = np.delete(bounds, superseded + 1, axis=0).T
@@ -240,7 +241,7 @@ def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
         n_rows=total / 2**scale if scale else total,
         n_positives=n_positives / 2**scale if scale else n_positives,
         increasing=summaries[0].increasing,
-        # How far weights that are not numbers of rows scatter is unknown.
+        # The variance of weights that are not row counts is unknown.
         cells=None if scale else _cells(ordered, below, (total, n_positives)),
     )
 
@@ -248,10 +249,10 @@ def join(pieces: Iterable[Piece], summaries: Sequence[Summary]) -> Rule:
 def fit_rule_from_parts(
     parts: Callable[[], Iterable[Diagram]], *, scale: int = 0, increasing: bool = True
 ) -> Rule:
-    """Fit a rule to parts that do not fit into memory together; the bits of their sum.
+    """Fit a rule to parts that do not fit into memory together, as if to their sum.
 
-    `parts` is called twice, and gives the parts in ascending order of their scores each
-    time; only one is held at a time. All were counted in units of 2**-scale.
+    `parts` is called twice. Each time it yields the parts in ascending order of their
+    scores; only one is held at a time. All must be counted in units of 2**-scale.
 
     >>> from abers.rules import Diagram, fit_rule_from_diagram
     >>> low = Diagram.from_rows([1, 2], [0, 1])
@@ -268,7 +269,7 @@ def fit_rule_from_parts(
 
 
 class _Plan:
-    """All points that matter to any part, part by part."""
+    """All points that matter to any part, in the order of the parts."""
 
     origin = np.zeros((1, 2), np.int64)
 
@@ -277,9 +278,9 @@ class _Plan:
         self._n_rows = sum(_checked_totals(summaries))
         _check_order(summaries)
         steps = [np.zeros(2, np.int64), *(each.total for each in summaries)]
-        self._starts = np.cumsum(steps, axis=0)  # and the end of the last
+        self._starts = np.cumsum(steps, axis=0)  # and the end of the last one
         self._drops = _shared_with_the_next(summaries)
-        # If the next part starts with the last score, no point lies between them.
+        # If the next part starts with the last score, there is no point between them.
         self.points = [
             np.concatenate((each.corners + start, end[:0] if drop else end))
             if not each.is_empty
@@ -294,7 +295,7 @@ class _Plan:
         ]
 
     def context(self, part: int, left: IntArray, right: IntArray) -> Context:
-        """Return what a part must know, given the corners on both sides of it."""
+        """Return the context of a part, given the corners on both sides of it."""
         return Context(
             part,
             self._summaries[part],
@@ -307,7 +308,7 @@ class _Plan:
 
 
 def _shared_with_the_next(summaries: Sequence[Summary]) -> list[bool]:
-    """Tell of each part whether its last score is the first of the next with rows."""
+    """Return whether each part's last score is the first of the next nonempty part."""
     shared, next_score = [], np.nan
     for summary in reversed(summaries):
         shared.append(bool(not summary.is_empty and summary.ends[1] == next_score))

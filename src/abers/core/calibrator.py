@@ -1,8 +1,8 @@
-"""Calibrators: what turns the scores of one or of K models into class probabilities.
+"""Calibrators: they turn the scores of one or K models into class probabilities.
 
-They differ in their map: a curve, Venn-Abers rules, or a mixture of both. They share
-what is told of the scores here: how many models there are, which classes, what a score
-is, and whether it is rounded, as it is when a model of the user's gives it.
+They differ in their map: a curve, Venn-Abers rules, or a mixture of both. What they
+share is here: the number of models, the classes, what a score is, and whether it is
+rounded, as it is when it comes from a classifier.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 TWO = 2
-# A tag: the rule is of out-of-fold scores of models other than the one that predicts.
+# A tag: the rule was fitted to out-of-fold scores, by other models than the one that
+# predicts.
 OUT_OF_FOLD = "abers:out-of-fold"
-# What a column may hold. A "score" orders rows, and is not compared with that of
-# another class; log-odds of more than two classes are log-probabilities.
+# What a column may hold. A "score" orders rows, and is not compared with the scores of
+# other classes; log-odds of more than two classes are log-probabilities.
 READS = ("score", "margin", "log-odds", "probability")
 
 
 def are_classes(labels: object) -> bool:
-    """Tell whether a file can keep these as the labels of two or more classes."""
+    """Return whether a file can store these as the labels of two or more classes."""
     return (
         isinstance(labels, list)
         and len(labels) >= TWO
@@ -56,7 +57,7 @@ def are_classes(labels: object) -> bool:
 
 
 def are_columns(names: object) -> bool:
-    """Tell whether these are names of columns; none if they are not known."""
+    """Return whether these are names of columns; empty if the names are unknown."""
     return (
         isinstance(names, list)
         and all(isinstance(name, str) and is_tag(name, None) for name in names)
@@ -65,7 +66,7 @@ def are_columns(names: object) -> bool:
 
 
 def plain_classes(classes: ArrayLike) -> tuple[Any, ...]:
-    """Return labels as a file keeps them; their text, if they are of another type."""
+    """Return labels as a file stores them; other types become text."""
     labels = np.asarray(classes).tolist()
     return tuple(labels) if are_classes(labels) else tuple(map(str, labels))
 
@@ -81,10 +82,11 @@ FACTS: dict[str, Callable[[Any], bool]] = {  # of every calibrator
 
 
 class Calibrator(Fitted):
-    """What turns the scores of one or of K models into class probabilities.
+    """A map from the scores of one or K models to class probabilities.
 
-    Made by a fit, by `calibrator_` of a fitted classifier, or by `abers.load`. It never
-    changes: equal ones compare equal, and threads may share one. It needs numpy alone.
+    It comes from a fit, from `calibrator_` of a fitted classifier, or from
+    `abers.load`. It is immutable: equal calibrators compare equal, and threads may
+    share one. It needs numpy alone.
     """
 
     __slots__ = ("_classes", "_columns", "_is_rounded", "_metadata", "_reads")
@@ -98,7 +100,7 @@ class Calibrator(Fitted):
         columns: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        """Set what all calibrators have; each sets its map itself."""
+        """Set what all calibrators have; each subclass sets its own map."""
         self._classes = tuple(classes)
         self._reads = reads
         self._is_rounded = is_rounded
@@ -117,7 +119,7 @@ class Calibrator(Fitted):
 
     @property
     def pos_label(self) -> Any:
-        """The second of two classes, which `probability` is about; None with more."""
+        """The class that `probability` is about; None with more than two classes."""
         return self._classes[1] if self.n_classes == TWO else None
 
     @property
@@ -127,7 +129,7 @@ class Calibrator(Fitted):
 
     @property
     def n_columns(self) -> int:
-        """Number of columns it reads: one per model, of more than two classes C."""
+        """Number of columns it reads: one per model, C for more than two classes."""
         return self.n_models * (1 if self.n_classes == TWO else self.n_classes)
 
     @property
@@ -137,17 +139,17 @@ class Calibrator(Fitted):
 
     @property
     def is_rounded(self) -> bool:
-        """Whether scores are rounded, as those of a model that it was fitted with."""
+        """Whether it rounds scores, as classifiers do when they are calibrated."""
         return self._is_rounded
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns it reads, in their order; empty if not known."""
+        """The names of the columns it reads, in order; empty if unknown."""
         return self._columns
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
+        """Your own tags, as given to `save`; read-only."""
         return self._metadata
 
     @property
@@ -166,9 +168,9 @@ class Calibrator(Fitted):
         Parameters
         ----------
         scores : array-like of shape (n, n_columns)
-            What `reads` says. The columns of a model stand side by side, those of the
-            first model first; (n, K, C) will do, too. Of two classes, each model has
-            one column, that of the second class, or both. One column may be (n,).
+            What `reads` says. The columns of each model are adjacent, the first model's
+            first; an array (n, K, C) is accepted, too. With two classes, each model has
+            one column, for the second class, or two. A single column may be (n,).
 
         Returns
         -------
@@ -179,7 +181,7 @@ class Calibrator(Fitted):
         return np.ascontiguousarray(table[:, 1]) if self.n_classes == TWO else table
 
     def class_probabilities(self, scores: ArrayLike) -> FloatArray:
-        """Return the probability of each class, of two classes, too.
+        """Return the probability of each class, also with two classes.
 
         Parameters
         ----------
@@ -194,7 +196,7 @@ class Calibrator(Fitted):
         return self._probabilities(self._by_model(scores))
 
     def predictions(self, scores: ArrayLike) -> Predictions:
-        """Return probabilities, bounds if there are any, and what was given.
+        """Return probabilities, any bounds, and the scores they came from.
 
         Parameters
         ----------
@@ -204,17 +206,17 @@ class Calibrator(Fitted):
         Returns
         -------
         Predictions
-            Scores that are probabilities are those before calibration: their mean over
-            the models.
+            If the scores are probabilities, their mean over the models is kept as the
+            probabilities before calibration.
         """
         return self._predicted(self._by_model(scores))
 
     @abstractmethod
     def _probabilities(self, by_model: list[FloatArray]) -> FloatArray:
-        """Predict all classes by checked scores of each model."""
+        """Predict all classes from the checked scores of each model."""
 
     def _predicted(self, by_model: list[FloatArray]) -> Predictions:
-        """Predict, and tell all that is known beside, as `predictions` does."""
+        """Predict from checked scores, with all that `predictions` returns."""
         return Predictions(
             self._probabilities(by_model),
             self._classes,
@@ -224,7 +226,7 @@ class Calibrator(Fitted):
         )
 
     def with_classes(self, classes: Sequence[Any]) -> Self:
-        """Return the same calibrator with other labels of its classes.
+        """Return the same calibrator with other class labels.
 
         Parameters
         ----------
@@ -235,7 +237,7 @@ class Calibrator(Fitted):
         Returns
         -------
         Calibrator
-            Of the same kind.
+            The relabelled calibrator.
         """
         labels = np.asarray(classes).tolist()
         if not are_classes(labels) or len(labels) != self.n_classes:
@@ -247,17 +249,17 @@ class Calibrator(Fitted):
         return self._changed(classes=labels)
 
     def with_columns(self, columns: Sequence[str]) -> Self:
-        """Return the same calibrator with names of the columns it reads.
+        """Return the same calibrator with names for the columns it reads.
 
         Parameters
         ----------
         columns : sequence of str
-            As many distinct names as it reads columns, in their order; or none.
+            One distinct name per column it reads, in their order; or empty.
 
         Returns
         -------
         Calibrator
-            Of the same kind.
+            The calibrator with these names.
         """
         names = list(columns)
         if not are_columns(names) or not self._may_have(len(names)):
@@ -269,22 +271,22 @@ class Calibrator(Fitted):
         return self._changed(columns=names)
 
     def with_metadata(self, metadata: Tags) -> Self:
-        """Return the same calibrator with more tags; those of the same name change.
+        """Return the same calibrator with more tags; existing names are overwritten.
 
         Parameters
         ----------
         metadata : mapping
-            Tags of your own (model, date, …).
+            Your own tags (model, date, …).
 
         Returns
         -------
         Calibrator
-            Of the same kind.
+            The calibrator with these tags.
         """
         return self._changed(metadata={**self._metadata, **checked_tags(metadata)})
 
     def _changed(self, **facts: Any) -> Self:
-        """Return one with the same map, of which facts of the input differ."""
+        """Return a calibrator with the same map and changed facts of the input."""
         twin = object.__new__(type(self))
         for kind in type(self).__mro__:
             for name in getattr(kind, "__slots__", ()):
@@ -321,7 +323,7 @@ class Calibrator(Fitted):
             msg = f"scores must have {self._wanted()}; got shape {values.shape}."
             raise InvalidData(msg)
         validation.check_scores(columns, purpose="predicting")
-        # In one order in memory: sums of a row must not depend on the rows around it.
+        # One memory layout: the sum of a row must not depend on the rows around it.
         width = columns.shape[1] // count
         by_model = np.ascontiguousarray(
             columns.reshape(len(columns), count, width).swapaxes(0, 1)
@@ -333,7 +335,7 @@ class Calibrator(Fitted):
         return tables
 
     def _wanted(self) -> str:
-        """Describe the columns it reads."""
+        """Describe the columns that it reads, for an error message."""
         count, n_classes = self.n_models, self.n_classes
         of_models = "" if count == 1 else f" of each of {count} models"
         if n_classes > TWO:
@@ -344,7 +346,7 @@ class Calibrator(Fitted):
         return f"{count} columns, one per model, or {both}"
 
     def _scores_of(self, table: FloatArray) -> ClassScores:
-        """Return what a model says of the classes."""
+        """Return the scores of one model as `ClassScores`."""
         is_exact = not self._is_rounded
         if self._reads == "probability":
             both = both_classes(table) if table.ndim == 1 else table
@@ -354,7 +356,7 @@ class Calibrator(Fitted):
         )
 
     def _before(self, by_model: list[FloatArray]) -> FloatArray | None:
-        """Return the mean of the models' own probabilities, if that is what is read."""
+        """Return the mean of the models' probabilities, if it reads probabilities."""
         if self._reads != "probability":
             return None
         tables = [t if t.ndim > 1 else both_classes(t) for t in by_model]
@@ -367,7 +369,7 @@ class Calibrator(Fitted):
 
 
 def flaw_of_input(facts: Facts) -> str | None:
-    """Say why no calibrator reads such scores, if so."""
+    """Return why no calibrator reads such scores, or None."""
     n_classes = len(facts["classes"])
     if facts["reads"] == "score" and n_classes > TWO:
         return "its scores do not compare its classes"
@@ -377,7 +379,7 @@ def flaw_of_input(facts: Facts) -> str | None:
 
 
 def refuse_no_probabilities(scores: FloatArray, kind: str) -> None:
-    """Raise if scores (n,) or (n, C) should be probabilities and cannot be any."""
+    """Raise if scores (n,) or (n, C) should be probabilities but cannot be."""
     if scores.ndim == 1:
         refuse_impossible(scores[:, np.newaxis], kind, option="kind")
     elif kind == "probability" and scores.size:
@@ -385,6 +387,6 @@ def refuse_no_probabilities(scores: FloatArray, kind: str) -> None:
 
 
 def _widths(n_models: int, n_classes: int) -> tuple[int, ...]:
-    """Return how many columns scores may have."""
+    """Return how many columns the scores may have."""
     both = n_models * n_classes
     return (n_models, both) if n_classes == TWO else (both,)

@@ -1,4 +1,4 @@
-"""Cells: what a rule keeps of its labels, counted between cuts of the score."""
+"""Cells: the labels that a rule keeps, counted between cuts of the score."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 LEAST_OUTER_ROWS = 20  # of the outermost cell
-# More rows see a drift of the scores within a cell: beyond 10**6 of them the percents
-# are cut, too, up to ten times, so that a check stays as fast.
+# With more rows, a drift of the scores within a cell becomes visible: beyond 10**6 rows
+# the percentiles are subdivided, too, up to ten times, so that a check stays fast.
 ROWS_FOR_FINER_CELLS = 10**6
 MOST_CELLS_OF_A_PERCENT = 10
-MOST_CUTS = 1_500  # of 2**53 rows there are fewer
+MOST_CUTS = 1_500  # with 2**53 rows there are fewer
 SUM_TOLERANCE = 1e-9  # relative, of sums of weights
 MOST_ROWS_ROOT = math.sqrt(LARGEST_EXACT_INTEGER)  # of as many effective rows
 # How a rule stores its cells; all arrays are empty if it has none.
@@ -37,7 +37,7 @@ ARRAYS = {
 
 
 def outer_ranks(total: int) -> IntArray:
-    """Ranks, from 1, where cells begin besides the percentiles; in no order.
+    """Return the ranks, from 1, where cells begin besides the percentiles.
 
     The two outer cells hold scores that are far apart, so that a drift of the scores
     within them looks like a change of the labels. Each is cut into cells whose rows
@@ -58,21 +58,21 @@ def outer_ranks(total: int) -> IntArray:
 
 
 def cut_ranks(total: int) -> IntArray:
-    """Ranks of the percentiles and of all cuts, ascending; the first is 1."""
+    """Return the ranks of the percentiles and of all cuts, from 1, ascending."""
     return np.sort(np.concatenate((percentile_ranks(total), outer_ranks(total))))
 
 
 class Cells(NamedTuple):
     """Weight of the rows, and of the positives, in cells of the score.
 
-    A hundred numbers and some more that a rule keeps of its labels. With them recent
-    rows can be compared with the calibration rows themselves, not only with what was
-    fitted to them. The cells are cut by scores alone: cells that depend on the labels
-    would spoil the level of every test by them.
+    A rule keeps these hundred or so counts of its labels, so that recent rows can be
+    compared with the calibration rows themselves, not only with what was fitted to
+    them. The cuts depend on the scores alone: cells that depended on the labels would
+    spoil the level of every test based on them.
 
-    Each cell but the first begins with its cut. Numbers of rows are int64, weights
-    float64. With weights that are no numbers of rows, `squares` are the sums of their
-    squares; None otherwise.
+    Each cell but the first begins at its cut. Row counts are int64, weights float64. If
+    weights are not row counts, `squares` holds the sums of their squares; otherwise it
+    is None.
     """
 
     cuts: FloatArray
@@ -102,7 +102,7 @@ def cells_of_rows(
     labels: NDArray[Any],
     weights: FloatArray | None = None,
 ) -> Cells:
-    """Count rows that are in no order; squares of extreme weights may overflow.
+    """Count unsorted rows in cells; squares of extreme weights may overflow.
 
     >>> cells_of_rows(np.array([2.0]), np.array([1, 2, 2, 3]), np.array([0, 1, 0, 1]))
     Cells(cuts=array([2.]), counts=array([1, 3]), positives=array([0, 2]), squares=None)
@@ -124,24 +124,24 @@ def cells_of_rows(
 
 
 def cells_of_classes(cuts: FloatArray, classes: Classes) -> Cells:
-    """Count rows that are sorted within each class."""
+    """Count rows in cells, given the sorted scores of each class."""
     zeros, ones = (_sizes(part.searchsorted(cuts), part.size) for part in classes)
     return Cells(cuts, zeros + ones, ones)
 
 
 def cells_of_diagram(diagram: Diagram) -> Cells | None:
-    """Count the rows of a diagram; None if its weights are no numbers of rows."""
+    """Count the rows of a diagram in cells; None if its weights are not row counts."""
     if not diagram.is_exact:
-        return None  # how far such weights scatter is not known
+        return None  # the variance of such weights is unknown
     return _between(_cuts_of_rows(diagram), diagram)
 
 
 def cells_of_weights(
     diagram: Diagram, scores: FloatArray, weights: FloatArray, n_rows: float | None
 ) -> Cells:
-    """Count rows of rounded weights, given how many rows they are in effect.
+    """Count rows of rounded weights in cells, given their effective number.
 
-    None stands for weights that are numbers of rows.
+    If `n_rows` is None, weights are row counts.
     """
     if n_rows is None:
         cuts = _cuts_of_rows(diagram)
@@ -154,18 +154,18 @@ def cells_of_weights(
 
 
 def _cuts_of_rows(diagram: Diagram) -> FloatArray:
-    """Return where cells of whole weights begin."""
+    """Return where cells begin if weights are whole."""
     cumulated = np.cumsum(diagram.counts)
     ranks = cut_ranks(cumulated[-1].item())
     return cell_cuts(diagram.scores[places_of(cumulated, ranks)])
 
 
 def _cuts_of_weights(diagram: Diagram, n_rows: float) -> FloatArray:
-    """Return where cells begin that hold the weights of so many effective rows."""
+    """Return where cells begin if weights stand for this effective number of rows."""
     negatives, positives, _ = diagram.units
     rows, cumulated = math.ceil(n_rows), np.cumsum(negatives + positives)
-    # Percentiles are found in units, as `score_quantiles` finds them: a rounded share
-    # of the total may fall on the next score.
+    # Percentiles are computed in units, as `score_quantiles` does: a rounded share of
+    # the total may fall on the next score.
     percentiles = places_of(cumulated, percentile_ranks(cumulated[-1]))
     outer = places_of(cumulated, outer_ranks(rows) / rows * cumulated[-1])
     return cell_cuts(diagram.scores[np.sort(np.concatenate((percentiles, outer)))])
@@ -185,7 +185,7 @@ def _between(cuts: FloatArray, diagram: Diagram) -> Cells:
 
 
 def _sizes(below: IntArray, total: int) -> IntArray:
-    """Return what is in each cell, of what is below its cuts; `np.diff` is slower."""
+    """Return what is in each cell, given what is below each cut."""
     edges = np.empty(below.size + 2, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, below, total
     return edges[1:] - edges[:-1]
@@ -217,7 +217,7 @@ def from_arrays(arrays: Arrays) -> Cells | None:
 
 
 def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be the cells of a rule, if so."""
+    """Return why these cannot be the cells of a rule, or None."""
     cells = from_arrays(arrays)
     if cells is None:
         empty = all(arrays[name].size == 0 for name in ARRAYS)
@@ -246,7 +246,7 @@ def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _are_cuts(cuts: FloatArray, quantiles: FloatArray) -> bool:
-    """Tell whether cells may begin here: at all percentiles, and elsewhere, too."""
+    """Return whether cells may begin here: at all percentiles, and elsewhere, too."""
     percents = cell_cuts(quantiles)
     return bool(
         percents.size <= cuts.size <= MOST_CUTS
@@ -258,10 +258,10 @@ def _are_cuts(cuts: FloatArray, quantiles: FloatArray) -> bool:
 
 
 def _are_squares(squares: FloatArray, counts: NDArray[Any]) -> bool:
-    """Tell whether these may be sums of squares of positive weights with such sums."""
+    """Return whether these may be the sums of squares of weights with these sums."""
     if squares.size != counts.size or (squares < 0).any():
         return False
-    roots = np.sqrt(squares)  # of squares that sums have, many would overflow
+    roots = np.sqrt(squares)  # many squares of sums would overflow
     return bool(
         ((squares > 0) == (counts > 0)).all()
         and np.isfinite(squares).all()
@@ -271,11 +271,12 @@ def _are_squares(squares: FloatArray, counts: NDArray[Any]) -> bool:
 
 
 def _have_ranks(cells: Cells, quantiles: FloatArray) -> bool:
-    """Tell whether each percentile has its rank among the rows that are counted."""
+    """Return whether each percentile has its rank among the counted rows."""
     total = int(cells.counts.sum())
     ranks = percentile_ranks(total)
     upto = np.cumsum(cells.counts)
-    # The cell that a percentile is in, which it begins unless it is the least score.
+    # The cell that holds the percentile; the percentile is its cut, unless it is the
+    # least score.
     cell = np.searchsorted(cells.cuts, quantiles, side="right")
     below = np.append(0, upto)[cell]
     return bool((below < ranks).all() and (upto[cell] >= ranks).all())

@@ -1,13 +1,14 @@
-"""Class scores: what a model or a table says of rows, as scores that compare classes.
+"""Class scores: what a model or a table says about each row, comparable across classes.
 
-Probabilities become log-odds: log p1 - log p0 of two classes, log p_j - log p_i of a
-pair, log p_c - log(the sum of the others) of one class against the rest. A probability
-itself keeps its digits near 0 only; log-odds keep both ends, and exchanging two classes
-negates them to the bit.
+Probabilities become log-odds: log p1 - log p0 for two classes, log p_j - log p_i for a
+pair, log p_c - log(the sum of the others) for one class against the rest. A probability
+has its full precision only near 0; log-odds have it at both ends, and exchanging two
+classes negates them exactly.
 
-A classifier does not know its scores to the last bit: a row scored alone and in a batch
-may differ, and a step function would see it. So scores are rounded, at fit and later,
-to steps far wider than the noise (docs/decisions/0005).
+A classifier's scores are not reproducible to the last bit: a row scored alone and in a
+batch may differ slightly, and a step function would turn that into different bounds. So
+scores are rounded, at fit and later, to steps far wider than the noise
+(docs/decisions/0005).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ STEPS_PER_UNIT = 2.0**22  # log-odds are rounded to multiples of 1 / 2^22
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """What a classifier says of n rows.
+    """The scores of n rows, as a classifier gives them.
 
     `values` are log-probabilities or margins of the classes, (n, C), or the margin of
     the second of two classes, (n,). Scores that are not exact are rounded.
@@ -37,7 +38,7 @@ class ClassScores:
     values: FloatArray
     are_logarithms: bool
     are_exact: bool = False
-    given: FloatArray | None = None  # probabilities (n, C), if that is what was given
+    given: FloatArray | None = None  # probabilities (n, C), if these were given
 
     @cached_property
     def probabilities(self) -> FloatArray | None:
@@ -47,12 +48,12 @@ class ClassScores:
         return np.exp(self.values) if self.given is None else self.given
 
     def part(self, rows: IntArray) -> ClassScores:
-        """Return what is said of some of the rows."""
+        """Return the scores of some of the rows."""
         given = None if self.given is None else self.given[rows]
         return replace(self, values=self.values[rows], given=given)
 
     def of_pair(self, i: int, j: int) -> FloatArray:
-        """Score class j against class i: higher means j."""
+        """Score class j against class i; higher means j."""
         if self.values.ndim == 1:
             return self._rounded(self.values)
         return self._rounded(difference(self._columns[j], self._columns[i]))
@@ -74,11 +75,11 @@ class ClassScores:
         return log_sum_of_others(self.values)
 
     def rounded(self) -> FloatArray:
-        """Return the scores of all classes as they are compared."""
+        """Return the scores of all classes, rounded as they are when compared."""
         return self._rounded(self.values)
 
     def columns(self) -> FloatArray:
-        """Return scores as they are compared: (n,) of two classes, (n, C) of more."""
+        """Return the rounded scores: (n,) for two classes, (n, C) for more."""
         if self.values.ndim == 1 or self.values.shape[1] == 2:
             return self.of_pair(0, 1)
         return self.rounded()
@@ -98,8 +99,8 @@ def rounded(scores: FloatArray) -> FloatArray:
 def rounded_log_odds(scores: FloatArray) -> FloatArray:
     """Round log-odds to multiples of 2^-22, then to single precision.
 
-    The noise of log-odds does not fall with them: where two probabilities are equal
-    but for it, they are to be a tie.
+    The noise of log-odds does not shrink near 0. Probabilities that differ by noise
+    alone must be tied.
     """
     with np.errstate(over="ignore"):
         return rounded(np.rint(scores * STEPS_PER_UNIT) / STEPS_PER_UNIT)

@@ -1,4 +1,4 @@
-"""Coupling: from probabilities of pairs of classes to probabilities of classes."""
+"""Coupling: from pairwise probabilities to class probabilities."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def couple(pairwise: ArrayLike) -> FloatArray:
     Parameters
     ----------
     pairwise : array-like of shape (n, C, C)
-        Element [:, i, j] is the probability of class i given that it is i or j, so
-        those at [:, i, j] and [:, j, i] sum to 1. The diagonal is ignored.
+        Element [:, i, j] is the probability of class i given that the class is i or j,
+        so elements [:, i, j] and [:, j, i] sum to 1. The diagonal is ignored.
 
     Returns
     -------
     ndarray of shape (n, C)
-        1 / (sum over j of 1/pairwise[i, j] - (C - 2)), normalised; 1/C each where
-        every class is impossible by some pair.
+        1 / (sum over j of 1/pairwise[i, j] - (C - 2)), normalised; 1/C each where some
+        pair rules out every class.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Curve calibrators: Platt's sigmoid, isotonic regression, temperature and beta.
 
-Of more than two classes, the temperature knows all of them; the others have one curve
-for each class against the rest, and the results are normalised.
+With more than two classes, a temperature rescales all of them together. The others have
+one curve per class against the rest, and the results are normalised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 METHODS = ("platt", "isotonic", "temperature", "beta")
-# Logit of a probability that a temperature takes at its word.
+# A temperature does not change a logit beyond this.
 SUREST = 52 * math.log(2)
 NO_NUMBERS = np.empty(0)
 
@@ -34,7 +34,7 @@ NO_NUMBERS = np.empty(0)
 class CurveCalibrator(Calibrator):
     """Platt's sigmoid, isotonic regression, a temperature or beta calibration.
 
-    It is `calibrator_` of the calibrator of that name. It has no bounds.
+    `calibrator_` of the estimator of that name returns it. It has no bounds.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class CurveCalibrator(Calibrator):
 
     @property
     def guarantee(self) -> Guarantee:
-        """A curve has no bounds, and nothing is proven of its probability."""
+        """A curve has no bounds, and nothing is proven for its probability."""
         return guarantees.CURVE
 
     def _probabilities(self, by_model: list[FloatArray]) -> FloatArray:
@@ -122,7 +122,7 @@ class CurveCalibrator(Calibrator):
         return _normalised(np.stack(read, axis=1))
 
     def _scores_by_class(self, columns: FloatArray) -> list[FloatArray]:
-        """Return what each curve takes: of two classes one column."""
+        """Return the input of each curve; two classes have one column."""
         if self._reads == "score":
             return [np.ascontiguousarray(columns[:, -1])]
         if self.n_classes == TWO:
@@ -181,12 +181,12 @@ class CurveCalibrator(Calibrator):
 
 
 def n_curves_of(method: str, n_classes: int) -> int:
-    """Return how many curves there are: for two classes one, else one per class."""
+    """Return how many curves there are: one for two classes, else one per class."""
     return 1 if n_classes == TWO or method == "temperature" else n_classes
 
 
 def has_rounded_steps(method: str, reads: str, n_classes: int) -> bool:
-    """Tell whether equal odds must be a tie, whatever their last bits are."""
+    """Return whether odds that are equal up to rounding must be tied."""
     return method == "isotonic" and reads == "probability" and n_classes > TWO
 
 
@@ -194,7 +194,7 @@ def has_rounded_steps(method: str, reads: str, n_classes: int) -> bool:
 
 
 def temperature_logits(columns: FloatArray, reads: str, n_classes: int) -> FloatArray:
-    """Return log-odds (n, 1) of two classes, logits (n, C) of more."""
+    """Return log-odds (n, 1) for two classes, logits (n, C) for more."""
     logits = columns
     if n_classes == TWO:
         logits = log_odds(columns, reads)[:, np.newaxis]
@@ -206,14 +206,14 @@ def temperature_logits(columns: FloatArray, reads: str, n_classes: int) -> Float
 
 
 def with_first(logits: FloatArray) -> FloatArray:
-    """Add the logit of the first of two classes, which is 0."""
+    """Prepend the logit of the first of two classes, which is 0."""
     if logits.shape[1] > 1:
         return logits
     return np.concatenate((np.zeros_like(logits), logits), axis=1)
 
 
 def _gaps(logits: FloatArray) -> FloatArray:
-    """Return how far logits are below the largest of their row, finite in any case."""
+    """Return how far logits are below the largest of their row; always finite."""
     gaps = logits - logits.max(axis=1, keepdims=True)
     finite: FloatArray = np.maximum(gaps, np.finfo(np.float64).min)
     return finite
@@ -223,7 +223,7 @@ def _gaps(logits: FloatArray) -> FloatArray:
 
 
 def _platt(numbers: FloatArray, scores: FloatArray) -> FloatArray:
-    """Read the sigmoid 1 / (1 + exp(A s + B)); ends stand for infinite scores."""
+    """Evaluate the sigmoid 1 / (1 + exp(A s + B)); ends stand for infinite scores."""
     a, b, *ends = numbers.tolist()
     if ends:
         scores = within(scores, ends)
@@ -236,7 +236,7 @@ def _beta(numbers: FloatArray, scores: FloatArray) -> FloatArray:
 
 
 def _normalised(p: FloatArray) -> FloatArray:
-    """Make the rows sum to 1; one that is 0 for all classes says nothing of them."""
+    """Scale rows to sum to 1; a row of zeros becomes uniform."""
     total = p.sum(axis=1, keepdims=True)
     nothing = total == 0
     shares: FloatArray = np.where(nothing, 1.0, p) / np.where(
@@ -249,7 +249,7 @@ def _normalised(p: FloatArray) -> FloatArray:
 
 
 def _flaw_of(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be the parameters of curves, if so."""
+    """Return why these cannot be the parameters of curves, or None."""
     method, n_classes = facts["method"], len(facts["classes"])
     if any(arrays[name].size for name in ("lengths", "thresholds", "values")):
         return "its curve has steps"
@@ -273,7 +273,7 @@ def _flaw_of(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be isotonic regressions, if so."""
+    """Return why these cannot be isotonic regressions, or None."""
     lengths, thresholds, values = (
         arrays[name] for name in ("lengths", "thresholds", "values")
     )
@@ -285,7 +285,7 @@ def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
     if not (
         lengths.size == n_curves_of("isotonic", n_classes)
         and (lengths > 0).all()
-        and (lengths <= thresholds.size).all()  # a sum of others may overflow
+        and (lengths <= thresholds.size).all()  # the sum might overflow
         and lengths.sum() == thresholds.size == values.size
     ):
         return "its lengths are not those of its steps"
@@ -299,7 +299,7 @@ def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _steps_of(arrays: Arrays) -> list[tuple[FloatArray, FloatArray]]:
-    """Return thresholds and values of each class."""
+    """Return the thresholds and values of each class."""
     stops = np.cumsum(arrays["lengths"])[:-1]
     if not arrays["lengths"].size:
         return []

@@ -1,9 +1,9 @@
-"""Curves: maps of few parameters from scores to probabilities, and how they are fitted.
+"""Curves: parametric maps from scores to probabilities, and how they are fitted.
 
-Sigmoid and beta curve are logistic regressions, fitted by Newton steps; the matrix is a
-multinomial one, fitted in trust regions; the temperature is the root of a derivative;
-isotonic regression pools. All are convex problems. Only fitting loads scipy: a curve
-that was fitted needs numpy alone.
+The sigmoid and the beta curve are logistic regressions, fitted by Newton's method; the
+matrix is a multinomial one, fitted by a trust-region method; the temperature is the
+root of a derivative; isotonic regression pools. All are convex problems. Only fitting
+loads scipy: a fitted curve needs numpy alone.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 TINY, HUGE = 1e-300, 1e300
 MODERATE = 1e250
 EPSILON = np.finfo(np.float64).eps
-CACHED = 2**13  # numbers at a time, for the cache; BLAS starts threads beyond
-NEWTON_STEPS = 50  # ten are usual; after that, a slower method surely ends
-SHORT = 1e-6  # a Newton step shorter than this is right
+CACHED = 2**13  # numbers at a time: fits the cache, and BLAS starts no threads
+NEWTON_STEPS = 50  # usually ten; after that, bisection certainly converges
+SHORT = 1e-6  # a Newton step shorter than this is accepted
 CONVERGED = 1e-8  # a Newton step shorter than this leaves an error of its square
-RIDGE = 0.1  # on the sum of log losses; pulls a curve to what leaves scores as they are
-CLIP = 0.1  # of a row: no probability below CLIP / n is taken at its word
+RIDGE = 0.1  # on the sum of log losses; pulls a curve towards the identity
+CLIP = 0.1  # in rows: probabilities below CLIP / n are clipped
 MOST_CLASSES_OF_A_FULL_MATRIX = 100
 SMALL_PRODUCT = 2**18  # multiplications
 
@@ -68,15 +68,15 @@ def softmax(logits: FloatArray) -> FloatArray:
 
 
 def below_largest(logits: FloatArray) -> FloatArray:
-    """Return how far logits are below the largest of their row: 0 at most, no NaN."""
+    """Return how far logits are below the largest of their row: <= 0, never NaN."""
     with np.errstate(invalid="ignore", over="ignore"):
         gaps: FloatArray = logits - logits.max(axis=-1, keepdims=True)
-    gaps[np.isnan(gaps)] = 0.0  # of equal infinities
+    gaps[np.isnan(gaps)] = 0.0  # of two equal infinities
     return gaps
 
 
 class Sums(NamedTuple):
-    """What Newton's method needs of a logistic regression at some parameters."""
+    """The sums that Newton's method needs at the current parameters."""
 
     loss: float
     gradient: FloatArray
@@ -92,11 +92,12 @@ def fitted_logistic(
     ridge: float = 0.0,
     centre: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, float]:
-    """Minimise the log loss of expit(parameters @ design), by damped Newton steps.
+    """Minimise the log loss of expit(parameters @ design) by damped Newton steps.
 
-    Column j of the design stands for rows of weight `totals[j]`, `positives[j]` of
-    them ones. The ridge, half of it times the squared distance from the centre, is
-    added to the sum of the losses. Also returns the mean loss at the optimum.
+    Column j of the design stands for rows of total weight `totals[j]`, of which
+    `positives[j]` are ones. The penalty is half the ridge times the squared distance
+    from the centre, and is added to the sum of the losses. Also returns the mean loss
+    at the optimum.
     """
     scale = totals.sum()
     totals, positives, ridge = totals / scale, positives / scale, ridge / scale
@@ -123,7 +124,7 @@ def fitted_logistic(
         step = np.linalg.lstsq(here.curvature, here.gradient, rcond=None)[0]
         there = sums(parameters - step)
         size = max(1.0, abs(parameters).max())
-        # Near the optimum losses differ by less than their rounding.
+        # Near the optimum, losses differ by less than their rounding error.
         while not there.loss <= here.loss and abs(step).max() > SHORT * size:
             step /= 2
             there = sums(parameters - step)
@@ -158,15 +159,15 @@ class Sigmoid(NamedTuple):
 def fitted_sigmoid(
     scores: FloatArray, negatives: FloatArray, positives: FloatArray
 ) -> Sigmoid:
-    """Fit a sigmoid that does not fall to Platt's targets.
+    """Fit a nondecreasing sigmoid to Platt's targets.
 
-    The furthest finite score stands for infinite ones, and for all new ones beyond it,
-    which must not count more. Where no score is infinite, the line goes on for as long
-    as the scores reach.
+    The furthest finite scores stand for infinite ones, and for all new scores beyond
+    them, which must not count more. If no score is infinite, the line continues to
+    wherever the new scores reach.
     """
     low, high = moderate_ends(scores)
     a, b = fitted_platt(scores.clip(low, high), negatives, positives)
-    if a > 0:  # scores run against the labels: the best curve that does not fall
+    if a > 0:  # scores are inverted: the best curve that does not fall is flat
         zeros, ones = platt_targets(negatives, positives)
         a, b = 0.0, math.log(zeros.sum() / ones.sum())
     reach = high - low
@@ -179,7 +180,7 @@ def fitted_sigmoid(
 
 
 def moderate_ends(scores: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and +inf: weighted sums of them are finite."""
+    """Return what stands for -inf and +inf, such that weighted sums are finite."""
     low, high = np.clip(finite_ends(scores), -MODERATE, MODERATE).tolist()
     return low, high
 
@@ -187,10 +188,10 @@ def moderate_ends(scores: FloatArray) -> tuple[float, float]:
 def platt_targets(
     negatives: FloatArray, positives: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the masses of both labels with Platt's targets for labels.
+    """Return the masses of both labels, with Platt's targets in place of labels.
 
-    A one counts as (k_+ + 1) / (k_+ + 2) of a one, a zero as 1 / (k_- + 2), k_+ and
-    k_- being the weights of the ones and of the zeros.
+    A one counts as (k_+ + 1) / (k_+ + 2) of a one, a zero as 1 / (k_- + 2), where k_+
+    and k_- are the weights of the ones and of the zeros.
     """
     high = (positives.sum() + 1) / (positives.sum() + 2)
     low = 1 / (negatives.sum() + 2)
@@ -207,7 +208,7 @@ def fitted_platt(
 ) -> tuple[float, float]:
     """Return A and B of Platt's sigmoid 1 / (1 + exp(A s + B)), his eq. (3)."""
     totals = negatives + positives
-    if not totals.all():  # a score that does not count may be of any size
+    if not totals.all():  # a score of weight 0 may have any size
         kept = totals > 0
         scores, negatives, positives = scores[kept], negatives[kept], positives[kept]
     if regularised:
@@ -215,7 +216,7 @@ def fitted_platt(
     else:
         _refuse_separable(scores, negatives, positives)
     totals = negatives + positives
-    scale = 2.0**-64 if abs(scores).max() > HUGE else 1.0  # sums must not overflow
+    scale = 2.0**-64 if abs(scores).max() > HUGE else 1.0  # to avoid overflow
     scores = scores * scale
     mean, spread = _location(scores, totals)
     if spread == 0:
@@ -246,13 +247,13 @@ def _refuse_separable(
 
 
 def _location(scores: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """Return mean and standard deviation, of any scale: 0 if all are the same."""
-    # Their mean may be off by a rounding; and slopes must be finite.
+    """Return mean and standard deviation at any scale; 0 if all scores are the same."""
+    # The mean may be off by rounding, and slopes must be finite.
     if scores.max() / 2 - scores.min() / 2 < TINY:
         return float(scores[0]), 0.0
     mean = np.average(scores, weights=weights)
     reach = float(abs(scores - mean).max())
-    z = (scores - mean) / reach  # its squares are neither 0 nor inf
+    z = (scores - mean) / reach  # so that squares neither overflow nor vanish
     return float(mean), reach * float(np.sqrt(np.average(z**2, weights=weights)))
 
 
@@ -260,11 +261,11 @@ def _location(scores: FloatArray, weights: FloatArray) -> tuple[float, float]:
 
 
 def clip_for(n_rows: float) -> float:
-    """Return the least probability that a curve of so many rows takes at its word."""
+    """Return the smallest probability that a curve of n rows does not clip."""
     return CLIP / max(n_rows, 1.0)
 
 
-UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c that leave probabilities alone
+UNCHANGED = np.array([1.0, 1.0, 0.0])  # a, b and c that leave probabilities unchanged
 
 
 class Beta(NamedTuple):
@@ -273,7 +274,7 @@ class Beta(NamedTuple):
     a: float
     b: float
     c: float
-    clip: float  # p is taken to lie between clip and 1 - clip
+    clip: float  # p is clipped to [clip, 1 - clip]
 
     def log_odds(self, log_odds: FloatArray) -> FloatArray:
         """Return the calibrated log-odds.
@@ -287,13 +288,13 @@ class Beta(NamedTuple):
 
 
 def beta_of(parameters: FloatArray, clip: float) -> Beta:
-    """Return the curve of fitted parameters a, b and c."""
+    """Return the curve with fitted parameters a, b and c."""
     a, b, c = parameters.tolist()
     return Beta(a, b, c, clip)
 
 
 def beta_features(log_odds: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]:
-    """Return ln p and -ln(1 - p), p being clipped."""
+    """Return ln p and -ln(1 - p) of clipped p."""
     low, high = math.log(clip), math.log1p(-clip)
     of_p, of_rest = log_probabilities(log_odds)
     return of_p.clip(low, high), -of_rest.clip(low, high)
@@ -336,7 +337,7 @@ def fitted_beta_design(
             ridge=RIDGE,
             centre=UNCHANGED[free],
         )
-        # What is fixed at 0 is 1 away from the centre.
+        # A parameter fixed at 0 is at distance 1 from the centre.
         return parameters, loss + RIDGE / totals.sum() / 2 * (3 - len(free))
 
     parameters, _ = best(0, 1, 2)
@@ -353,15 +354,15 @@ def fitted_beta_design(
 class Matrix(NamedTuple):
     """Matrix scaling: new logits are linear in the logits of all classes."""
 
-    coefficients: FloatArray  # (C, C): row c makes the logit of class c
+    coefficients: FloatArray  # (C, C): row c gives the logit of class c
     intercepts: FloatArray  # (C,)
-    low: float  # logits are taken to lie between low and high
+    low: float  # logits are clipped to [low, high]
     high: float
 
     def logits(self, logits: FloatArray) -> FloatArray:
         """Return new logits (n, C) of log-probabilities or margins (n, C).
 
-        The sum is taken class by class, so that a row has the same bits in any batch.
+        Sums are taken class by class, so that a row has the same bits in any batch.
 
         >>> swap = Matrix(np.eye(2)[::-1], np.zeros(2), low=-9.0, high=0.0)
         >>> swap.logits(np.array([[-1.0, -3.0]]))
@@ -395,20 +396,22 @@ def fitted_matrix(
 ) -> tuple[FloatArray, FloatArray]:
     """Return coefficients (C, C) and intercepts (C,) for centred logits (n, C).
 
-    A ridge pulls them to the unit matrix and to 0. Off the diagonal it is heavier, by
-    the number of coefficients there. Beyond 100 classes only the diagonal is fitted.
+    A ridge pulls them towards the unit matrix and 0. Off the diagonal it is heavier, in
+    proportion to the number of coefficients there. Beyond 100 classes only the diagonal
+    is fitted.
     """
     need("scipy", what="a fit to more than two classes")
     from scipy.optimize import minimize
 
     n_classes = features.shape[1]
-    unit = np.eye(n_classes, n_classes + 1)  # the last column has the intercepts
+    unit = np.eye(n_classes, n_classes + 1)  # the last column holds the intercepts
     first = unit if start is None else np.column_stack(start)
     free = np.ones(unit.shape, dtype=np.bool_)
     if n_classes > MOST_CLASSES_OF_A_FULL_MATRIX:
         free[:, :-1] = unit[:, :-1] > 0
     problem = _Multinomial(features, labels, weights, free)
-    # Its products are our own: L-BFGS leaves most of the time to threads that wait.
+    # We compute the products ourselves: L-BFGS spent most of its time in waiting BLAS
+    # threads.
     best = minimize(
         problem.loss,
         (first - unit)[free],
@@ -422,7 +425,7 @@ def fitted_matrix(
 
 
 class _Multinomial:
-    """A multinomial logistic regression around the unit matrix, with its ridge."""
+    """A multinomial logistic regression with a ridge around the unit matrix."""
 
     def __init__(
         self,
@@ -437,7 +440,7 @@ class _Multinomial:
         self.ridge = np.full(free.shape, RIDGE / total * n_classes * (n_classes - 1))
         self.ridge[:, -1] = RIDGE / total
         np.fill_diagonal(self.ridge, RIDGE / total)
-        # So few rows at a time that BLAS starts no threads, which would wait.
+        # Few enough rows at a time that BLAS starts no threads, which would only wait.
         count = max(SMALL_PRODUCT // n_classes**2, n_classes)
         self.parts = [
             (
@@ -447,11 +450,11 @@ class _Multinomial:
             )
             for rows in (slice(i, i + count) for i in range(0, labels.size, count))
         ]
-        self.at: FloatArray | None = None  # where the probabilities below are
+        self.at: FloatArray | None = None  # where the probabilities below were computed
         self.probabilities: list[FloatArray] = []
 
     def unpacked(self, parameters: FloatArray) -> FloatArray:
-        """Return the change of the matrix, with 0 where it is not free."""
+        """Return the change of the matrix, with 0 at fixed coefficients."""
         change = np.zeros(self.free.shape)
         change[self.free] = parameters
         return change
@@ -479,7 +482,7 @@ class _Multinomial:
         return float(value), gradient[self.free]
 
     def curvature(self, parameters: FloatArray, direction: FloatArray) -> FloatArray:
-        """Return the product of the second derivatives with a direction."""
+        """Return the product of the Hessian with a direction."""
         if self.at is None or not np.array_equal(parameters, self.at):
             self.loss(parameters)
         change = self.unpacked(direction)
@@ -502,7 +505,7 @@ def fitted_steps(
     *,
     dummies: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct scores and the isotonic regression there."""
+    """Return the distinct scores and the isotonic regression at each."""
     if dummies:
         scores = np.concatenate((scores, [np.inf, -np.inf]))
         is_one = np.concatenate((is_one, [False, True]))
@@ -515,7 +518,7 @@ def fitted_steps(
 def read_steps(
     thresholds: FloatArray, values: FloatArray, scores: FloatArray
 ) -> FloatArray:
-    """Return the value at the last threshold that is not above a score."""
+    """Return the value at the last threshold not above each score."""
     below = np.searchsorted(thresholds, scores, side="right") - 1
     read: FloatArray = values[np.maximum(below, 0)]
     return read
@@ -530,7 +533,7 @@ def best_inverse_temperature(
     """Minimise the mean log loss of softmax(β logits) over β >= 0."""
     size = abs(logits).max() or 1.0
     own = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)
-    excess = logits / size - own / size  # over the logit of the label: first, no inf
+    excess = logits / size - own / size  # relative to the label's logit
     reach = float(abs(excess).max())
     if reach == 0:
         return 1.0
@@ -538,7 +541,7 @@ def best_inverse_temperature(
     if excess.max() <= 0:
         beta = _after_right_answers(excess, weights)
     else:
-        # At a temperature of 1, unless that is far out.
+        # Start at a temperature of 1, unless the logits are extreme.
         start = min(max(size * reach, 1.0), 1000.0)
         beta = _flattest(excess, weights / weights.sum(), start)
     with np.errstate(over="ignore"):
@@ -546,10 +549,10 @@ def best_inverse_temperature(
 
 
 def _flattest(excess: FloatArray, share: FloatArray, start: float) -> float:
-    """Return β >= 0 with the least mean of log-sum-exp(β excess), by Newton steps."""
+    """Return β >= 0 that minimises the mean log-sum-exp(β excess), by Newton steps."""
     top = excess.max(axis=1)
-    gaps = np.ascontiguousarray((excess - top[:, np.newaxis]).T)  # a row for each class
-    # So many rows at a time that all sums stay in the processor's cache.
+    gaps = np.ascontiguousarray((excess - top[:, np.newaxis]).T)  # one row per class
+    # Few enough rows at a time that all sums stay in the processor's cache.
     count = max(1, CACHED // len(gaps))
     parts = [slice(i, i + count) for i in range(0, share.size, count)]
 
@@ -586,7 +589,7 @@ def _flattest(excess: FloatArray, share: FloatArray, start: float) -> float:
 
 
 def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
-    """Return β where there is no best one: see the notes of `TemperatureCalibrator`."""
+    """Return β if no finite one is best: see the notes of `TemperatureCalibrator`."""
     from scipy.special import logsumexp
 
     differ = (excess < 0).any(axis=1)
@@ -602,9 +605,9 @@ def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
 
 
 def _root(rising: Callable[[float], float]) -> float:
-    """Return where a function that is negative at 0 and rises becomes 0.
+    """Return the root of an increasing function that is negative at 0.
 
-    If that is too large or too small for a double, the end of the range.
+    If the root is too large or too small for a double, return the end of the range.
     """
     from scipy.optimize import brentq
 
@@ -614,7 +617,7 @@ def _root(rising: Callable[[float], float]) -> float:
         if low > HUGE:
             return low
     while rising(low) >= 0:
-        low /= 2  # ends at 0 at the latest
+        low /= 2  # reaches 0 at the latest
     if low == 0:
         return 0.0
     tiny = np.finfo(np.float64).tiny

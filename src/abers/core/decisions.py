@@ -1,7 +1,7 @@
-"""Decisions: bounds and costs become actions, by the worst case within the bounds.
+"""Decisions: choose actions by costs and bounds, for the worst case within the bounds.
 
-In core, not beside the curves that evaluate decisions: a decision needs no labels, and
-a command that decides must start as fast as one that predicts.
+This is in core and not with decision curves, since a decision needs no labels, and
+`abers decide` must start as fast as `abers predict`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-    # The largest expectation, within the bounds of each row, of one cost a class.
+    # A function of one cost per class: the largest expected cost within each row's
+    # bounds.
     Worst = Callable[[FloatArray], FloatArray]
 
 CRITERIA = get_args(Criterion)
@@ -40,16 +41,17 @@ class Decisions:
     Attributes
     ----------
     action : ndarray of int, shape (n,)
-        The row of `costs` that was chosen; -1: refer the case to somebody.
+        The chosen row of `costs`; -1 if the case is referred.
     worst_cost : ndarray of shape (n,)
-        Its largest expected cost within the bounds, or its largest expected regret if
-        that is the criterion.
+        The action's largest expected cost (or regret, if that is the criterion) within
+        the bounds.
     undetermined : ndarray of bool, shape (n,)
         Whether different actions are best for different probabilities within the
         bounds. Referring is not counted among these actions.
     n_empty : int
-        Cases of more than two classes whose bounds hold no probabilities that sum to 1;
-        their actions are those of the normalised upper bounds.
+        With more than two classes, the number of cases whose bounds contain no
+        probabilities that sum to 1; their actions are those of the normalised upper
+        bounds.
     """
 
     action: IntArray
@@ -58,7 +60,7 @@ class Decisions:
     n_empty: int
 
     def __repr__(self) -> str:
-        """Say how often each action was chosen."""
+        """Show how often each action was chosen."""
         actions, rows = np.unique(self.action, return_counts=True)
         chosen = ", ".join(
             f"referred: {n}" if action == REFER else f"action {action}: {n}"
@@ -78,10 +80,10 @@ def decide(
 ) -> Decisions:
     """Choose the action whose worst expected cost within the bounds is least.
 
-    All probabilities between the bounds are taken for possible. If both bounds are
-    equal, the action is that of Bayes. Costs that are equal but for rounding are a tie,
-    and a tie goes to the last of the actions: with `[[0, miss], [false_alarm, 0]]` to
-    acting, as for whoever acts at a probability of t or more.
+    Every probability between the bounds is considered possible. If both bounds are
+    equal, this is the Bayes action. Costs that are equal up to rounding are a tie, and
+    the last action wins: with `[[0, miss], [false_alarm, 0]]` that is acting, in line
+    with the rule "act at a probability of t or more".
 
     Parameters
     ----------
@@ -90,23 +92,24 @@ def decide(
         `Rule.bounds` and `predict_bounds`.
     costs : array-like of shape (actions, C), default=None
         What each action costs for each class; for two classes the columns are label 0
-        and label 1, and `[[0, miss], [false_alarm, 0]]` is not acting and acting.
-        Gains are negative costs. None: `cost_fp` and `cost_fn` say it for two classes.
+        and label 1, and `[[0, miss], [false_alarm, 0]]` is not acting and acting. Gains
+        are negative costs. For two classes, `cost_fp` and `cost_fn` may be given
+        instead.
     cost_fp, cost_fn : float, default=None
-        The cost of a false positive, acting on a 0, and of a false negative, not acting
-        on a 1; right actions cost nothing. Instead of `costs`, whose rows and columns
-        are easily exchanged.
+        The cost of a false positive (acting on a 0) and of a false negative (not acting
+        on a 1); right actions cost nothing. Harder to mix up than the rows and columns
+        of `costs`.
     criterion : {"cost", "regret"}, default="cost"
-        What is made least in the worst case: the expected cost, or the regret, by which
-        it exceeds that of the best action.
+        What to minimise in the worst case: the expected cost, or the regret, which is
+        the excess over the cost of the best action.
     refer : float, default=None
-        The price of referring a case to somebody who decides better, whatever its
-        class: one more action, taken if it is better than all others. None: never.
+        The price of referring a case to an expert, whatever its class. Referring is one
+        more action, taken if it is better than all others. None: never refer.
 
     Returns
     -------
     Decisions
-        Actions, their worst costs, and which of them the bounds leave undetermined.
+        The actions, their worst costs, and whether the bounds determine them.
 
     Notes
     -----
@@ -115,11 +118,11 @@ def decide(
     it is convex and the same holds.
 
     **Minimax cost is the log-minimax probability.** Let acting cost FP for a 0, not
-    acting FN for a 1, and right actions nothing; let t = FP / (FP + FN). Acting costs
-    at worst (1 - p0) FP, not acting p1 FN. Acting is chosen if (1 - p0) FP <= p1 FN,
-    that is FP / (FP + FN) <= p1 / (1 - p0 + p1): if `log_minimax(p0, p1) >= t`. So
-    the default probability of this library *is* the minimax decision, for every ratio
-    of costs.
+    acting FN for a 1, and right actions nothing; let t = FP / (FP + FN). At worst,
+    acting costs (1 - p0) FP and not acting costs p1 FN. Acting is chosen if (1 - p0) FP
+    <= p1 FN, that is FP / (FP + FN) <= p1 / (1 - p0 + p1): if `log_minimax(p0, p1) >=
+    t`. So the default probability of this library *is* the minimax decision, for every
+    ratio of costs.
 
     **Minimax regret is the midpoint.** Let each of two actions be the better one for
     one class, acting for 1. With a = cost of acting - cost of not acting, a0 > 0 for a
@@ -129,17 +132,17 @@ def decide(
     If t lies within the bounds, acting is chosen if t - p0 <= p1 - t; outside of them
     one regret is 0; together: if (p0 + p1) / 2 >= t.
 
-    Both hold **among actions that are not randomised**. Where p0 < t < p1, a coin is
-    strictly better: acting with probability 1 - t costs t FN whatever p is, less than
-    either action at its worst; and acting with probability (p1 - t) / (p1 - p0) has
-    the regret (t - p0)(p1 - t) / (p1 - p0), less than t - p0 and p1 - t. Few decision
-    makers may toss coins, so no coin is tossed here.
+    Both hold **among actions that are not randomised**. Where p0 < t < p1, tossing a
+    coin is strictly better: acting with probability 1 - t costs t FN whatever p is,
+    less than either action at its worst; and acting with probability (p1 - t) / (p1 -
+    p0) has the regret (t - p0)(p1 - t) / (p1 - p0), less than t - p0 and p1 - t. Few
+    decision makers may toss coins, so no coin is tossed here.
 
-    With more classes the probabilities are those between all bounds that sum to 1. The
-    worst of them for an action has all classes at their lower bounds, then fills up the
-    costliest first until the sum is 1. Bounds by `predict_bounds` always hold the
-    predicted probabilities; others may hold none that sum to 1, and such cases are
-    counted.
+    With more classes, all probability vectors within the bounds that sum to 1 are
+    possible. The worst one for an action starts with all classes at their lower bounds
+    and raises the costliest classes first until the sum is 1. Bounds from
+    `predict_bounds` always contain the predicted probabilities; other bounds may
+    contain no vector that sums to 1, and such cases are counted.
 
     Examples
     --------
@@ -189,7 +192,7 @@ def _as_pairs(bounds: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def _refuse_classes(lower: FloatArray, upper: FloatArray) -> None:
-    """Refuse the two columns of `predict_proba`: most of them would do as bounds."""
+    """Raise for the two columns of `predict_proba`: most would pass as bounds."""
     swapped = lower > upper
     if swapped.any() and (abs(lower + upper - 1) < FUZZ).all():
         row = int(swapped.argmax())
@@ -208,7 +211,7 @@ def _of_errors(
     cost_fn: float | None,
     n_classes: int,
 ) -> list[list[float]]:
-    """Return the costs of not acting and of acting, if those of errors are given."""
+    """Return the costs of not acting and acting, given those of the errors."""
     if costs is not None or cost_fp is None or cost_fn is None:
         given = {"costs": costs, "cost_fp": cost_fp, "cost_fn": cost_fn}
         names = [name for name, value in given.items() if value is not None]
@@ -229,7 +232,7 @@ def _of_errors(
 
 
 def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArray:
-    """Return the costs of all actions; referring is the last of them."""
+    """Return the costs of all actions; referring, if allowed, is the last."""
     table = as_costs(costs, n_classes)
     if refer is None:
         return table
@@ -238,7 +241,7 @@ def _as_table(costs: ArrayLike, n_classes: int, refer: float | None) -> FloatArr
 
 
 def _worst_within(lower: FloatArray, upper: FloatArray) -> tuple[Worst, int]:
-    """Return how to find the worst expectation of costs, and the number of empty sets.
+    """Return a function for worst expected costs, and the number of empty sets.
 
     >>> worst_of, _ = _worst_within(np.array([[0.1, 0.2, 0.3]]), np.array([[0.5] * 3]))
     >>> worst_of(np.array([0.0, 2.0, 1.0]))  # p = (0.1, 0.5, 0.4)
@@ -269,7 +272,7 @@ def _at_the_worse_end(
 
 
 def _filled(lower: FloatArray, upper: FloatArray, costs: FloatArray) -> FloatArray:
-    """Start at the lower bounds, and fill up the costliest classes first."""
+    """Start at the lower bounds and raise the costliest classes first."""
     order = np.argsort(-costs, kind="stable")
     room = np.maximum(1 - lower.sum(axis=1, keepdims=True), 0)
     reached = np.minimum(np.cumsum((upper - lower)[:, order], axis=1), room)
@@ -283,8 +286,8 @@ def _worst(table: FloatArray, criterion: Criterion, worst_of: Worst) -> FloatArr
     validation.check_choice(criterion, CRITERIA, "criterion")
     if criterion == "cost":
         return np.stack([worst_of(action) for action in table])
-    # max over p of (own cost - least cost) is max over others of max over p of (own -
-    # other), and each of these is the worst expectation of differences.
+    # max over p of (own cost - least cost) is the max over the other actions of max
+    # over p of (own - other), and each of these is a worst expected difference.
     return np.stack(
         [
             np.max([worst_of(action - other) for other in table], axis=0)
@@ -296,7 +299,7 @@ def _worst(table: FloatArray, criterion: Criterion, worst_of: Worst) -> FloatArr
 def _least(
     worst: FloatArray, n_actions: int, tie: float
 ) -> tuple[IntArray, FloatArray]:
-    """Choose the last of the best actions; refer only if that is better."""
+    """Choose the last of the best actions; refer only if that is strictly better."""
     own = worst[:n_actions]
     least: FloatArray = own.min(axis=0)
     action = np.zeros(least.size, dtype=np.int64)
@@ -315,7 +318,7 @@ def _least(
 def _is_determined(
     table: FloatArray, worst_of: Worst, tie: float, n_rows: int
 ) -> NDArray[np.bool_]:
-    """Tell where one action is best for all probabilities; ties go to the last."""
+    """Return where one action is best for all probabilities; ties go to the last."""
     determined = np.zeros(n_rows, dtype=np.bool_)
     for place, action in enumerate(table):
         best = np.ones(n_rows, dtype=np.bool_)
@@ -331,7 +334,7 @@ def _is_determined(
 
 
 def as_costs(values: object, n_classes: int) -> FloatArray:
-    """Return what each action costs for each class: finite, two actions or more."""
+    """Return the cost of each action for each class: finite, at least two actions."""
     costs = validation.as_numbers(values, "costs")
     if costs.ndim != 2 or len(costs) < 2 or costs.shape[1] != n_classes:
         msg = (
@@ -353,7 +356,7 @@ def as_costs(values: object, n_classes: int) -> FloatArray:
 
 
 def as_cost(value: object, name: str, *, positive: bool = False) -> float:
-    """Return one finite number; no text and no truth value."""
+    """Return a finite number; text and booleans are refused."""
     number = validation.as_number(value)
     if number is None or not np.isfinite(number) or (positive and number <= 0):
         what = "a positive number" if positive else "a finite number"

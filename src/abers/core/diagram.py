@@ -1,7 +1,7 @@
-"""The diagram: what a calibration set is once its order is all that matters.
+"""The diagram: counts per distinct score, all that a rule needs of its rows.
 
-Beside it, what else is counted of calibration rows: the rows of each class in order,
-the rows in cells of the score, which a rule keeps, and hashes that tell rows apart.
+The rows of each class in ascending order, counts in cells of the score, and hashes that
+identify rows are computed here, too.
 """
 
 from __future__ import annotations
@@ -76,38 +76,39 @@ def sorted_classes(scores: object, labels: object) -> Classes:
         validation.refuse_bad_labels(y, n_bad, first_bad)
     classes = Classes(out[:n_zeros], out[n_zeros:])
     for part in classes:
-        # Scores that come in order, from a database say, cost one look at each; in
-        # others the look ends at the first that is not.
+        # Scores that arrive sorted, from a database say, cost one look at each; in
+        # others, the look ends at the first that is out of order.
         if not _kernel.is_ascending(part):
             part.sort()
     return classes
 
 
 def percentile_ranks(total: int) -> IntArray:
-    """Ranks, from 1, of the 101 percentiles: the least r with r >= q * total."""
+    """Return the ranks, from 1, of the 101 percentiles: the least r >= q * total."""
     return np.maximum(1, -(-PERCENTS * total // 100))
 
 
 class Diagram(Fitted):
     """Weights per distinct score: the increments of the paper's CSD, eq. (1).
 
-    A diagram is all that a rule needs of a calibration set. Diagrams of parts add
-    up to the diagram of the whole, so a calibration set may be counted day by day or
-    shard by shard. Make one with `from_rows` or `from_counts`; counts that
-    are in order already may be given as they are, and are checked and copied.
+    A diagram is all that a rule needs of a calibration set. Diagrams of parts add up to
+    the diagram of the whole, so a calibration set can be counted day by day or shard by
+    shard. Make one with `from_rows` or `from_counts`. Counts that are already in order
+    may be passed directly; they are checked and copied.
 
     Weights that are not all whole are rounded once, to multiples of ``2**-scale``, as
-    fine as their total allows; all that follows is exact. Whole weights have scale 0.
+    fine as their total allows; everything after that is exact. Whole weights have scale
+    0.
 
     Parameters
     ----------
     scores : array-like of shape (k,)
         The distinct scores, ascending.
     negatives, positives : array-like of shape (k,)
-        Weight of the rows labelled 0 and 1 at each score. A score whose weights vanish
-        beside the others is left out.
+        Weight of the rows labelled 0 and 1 at each score. A score whose weights are
+        negligible next to the others is dropped.
     metadata : mapping, default=None
-        The user's own tags; not compared, and not kept by `+`.
+        Your own tags; not compared, and not kept by `+`.
 
     Examples
     --------
@@ -148,7 +149,7 @@ class Diagram(Fitted):
         *,
         sample_weight: ArrayLike | None = None,
     ) -> Diagram:
-        """Count the rows; those of weight 0 are left out.
+        """Count the rows; those of weight 0 are dropped.
 
         Parameters
         ----------
@@ -169,12 +170,12 @@ class Diagram(Fitted):
     def from_counts(
         cls, scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
     ) -> Diagram:
-        """Take counts that somebody else has made, say by GROUP BY score.
+        """Take counts that were made elsewhere, say by GROUP BY score.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
-            In any order; equal scores are added up.
+            In any order; counts of equal scores are added.
         counts, positives : array-like of shape (n,)
             Rows at each score, and how many of them are labelled 1.
         """
@@ -197,7 +198,7 @@ class Diagram(Fitted):
 
     @classmethod
     def sum(cls, diagrams: Iterable[Diagram]) -> Diagram:
-        """Add diagrams up, all at once: the diagram of all rows.
+        """Add several diagrams at once.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class Diagram(Fitted):
             [each.negatives for each in masses],
             [each.positives for each in masses],
         )
-        # The kernel's 64 bits are "long long", which numpy shows by its name.
+        # The kernel's 64-bit type is "long long"; numpy shows it under that name.
         summed = Units(zeros.view(np.int64), ones.view(np.int64), scale)
         return _trusted(*_canonical(scores, summed))
 
@@ -294,7 +295,7 @@ class Diagram(Fitted):
     def _set(
         self, scores: FloatArray, masses: Units, metadata: Mapping[str, Any]
     ) -> None:
-        """Take arrays that are known to be those of a diagram, without a copy."""
+        """Take the arrays of a diagram without a check or a copy."""
         for array in (scores, masses.negatives, masses.positives):
             frozen(array)
         object.__setattr__(self, "scores", scores)
@@ -350,7 +351,7 @@ class Diagram(Fitted):
 def trusted_diagram(
     scores: FloatArray, negatives: IntArray, positives: IntArray, scale: int = 0
 ) -> Diagram:
-    """Make a diagram of canonical units that are known to be one, without a copy."""
+    """Make a diagram of units known to be canonical, without a check or a copy."""
     return _trusted(scores, Units(negatives, positives, scale))
 
 
@@ -363,7 +364,7 @@ def _trusted(scores: FloatArray, masses: Units) -> Diagram:
 def weighted_rows(
     scores: object, labels: object, sample_weight: object
 ) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
-    """Check rows; return scores, labels and weights of those that weigh something."""
+    """Check rows; return scores, labels and weights of those with positive weight."""
     s = validation.as_calibration_scores(scores)
     y = validation.as_labels(labels)
     w = validation.as_weights(sample_weight, s.size)
@@ -380,7 +381,7 @@ def weighted_rows(
 def diagram_of_rows(
     scores: FloatArray, is_one: NDArray[np.bool_], weights: FloatArray, scale: int
 ) -> Diagram:
-    """Count checked rows in units of 2**-scale; empty if no weight has a unit."""
+    """Count checked rows in units of 2**-scale; empty if every weight rounds to 0."""
     rounded = units(weights, scale)
     ones = np.where(is_one, rounded, 0)
     return _pooled(scores, Units(rounded - ones, ones, scale))
@@ -389,12 +390,12 @@ def diagram_of_rows(
 def diagram_of_counts(
     scores: FloatArray, counts: FloatArray, positives: FloatArray, scale: int
 ) -> Diagram:
-    """Add checked counts up in units of 2**-scale; empty if none has a unit."""
+    """Add checked counts in units of 2**-scale; empty if every weight rounds to 0."""
     return _pooled(scores, units_of_counts(counts, positives, scale))
 
 
 def _pooled(scores: FloatArray, masses: Units) -> Diagram:
-    """Sort, and add up what lies at equal scores."""
+    """Sort by score, and add counts of equal scores."""
     order = np.argsort(scores)  # sums of integers do not depend on it
     s = scores[order] + 0.0  # one kind of zero
     first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
@@ -406,7 +407,7 @@ def _pooled(scores: FloatArray, masses: Units) -> Diagram:
 
 
 def _canonical(scores: FloatArray, masses: Units) -> tuple[FloatArray, Units]:
-    """Leave scores without a unit out, and make the others canonical."""
+    """Drop scores whose units are 0, and make the others canonical."""
     if masses.scale:
         kept = (masses.negatives > 0) | (masses.positives > 0)
         if not kept.all():
@@ -416,7 +417,7 @@ def _canonical(scores: FloatArray, masses: Units) -> tuple[FloatArray, Units]:
     return scores, canonical(masses)
 
 
-# Several diagrams in one state or file stand end to end.
+# Several diagrams in one state or file are stored end to end.
 ARRAYS_END_TO_END = {**ARRAYS, "scales": "i", "sizes": "i"}
 NOTHING = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -424,7 +425,7 @@ NOTHING = trusted_diagram(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int
 def end_to_end(diagrams: Iterable[Diagram | None]) -> Arrays:
     """Return the arrays of all diagrams end to end, their scales and their sizes."""
     parts = [NOTHING if diagram is None else diagram for diagram in diagrams]
-    columns = [contents_of(part).arrays for part in (*parts, NOTHING)]  # one at least
+    columns = [contents_of(part).arrays for part in (*parts, NOTHING)]  # at least one
     joined = {
         name: np.concatenate([column[name] for column in columns]) for name in ARRAYS
     }
@@ -434,7 +435,7 @@ def end_to_end(diagrams: Iterable[Diagram | None]) -> Arrays:
 
 
 def cut_apart(arrays: Arrays) -> list[Diagram | None]:
-    """Return the diagrams that stand end to end, None where one is empty."""
+    """Return the diagrams that are stored end to end, None where one is empty."""
     stops = np.cumsum(arrays["sizes"])[:-1]
     names = ("scores", "negatives", "positives")
     pieces = (np.split(arrays[name], stops) for name in names)
@@ -447,10 +448,10 @@ def cut_apart(arrays: Arrays) -> list[Diagram | None]:
 
 
 def flaw_of_parts(arrays: Arrays, new_case: Fraction = ONE) -> str | None:
-    """Say why diagrams cannot stand end to end like this, if so."""
+    """Return why diagrams cannot be stored end to end like this, or None."""
     sizes, scales = arrays["sizes"], arrays["scales"]
     n_scores = arrays["scores"].size
-    fit = ((sizes >= 0) & (sizes <= n_scores)).all()  # a sum of others may overflow
+    fit = ((sizes >= 0) & (sizes <= n_scores)).all()  # the sum might overflow
     if not (sizes.size and fit and sizes.sum() == n_scores):
         return "its sizes are not those of its arrays"
     if len({arrays[name].size for name in ARRAYS}) > 1:
@@ -471,7 +472,7 @@ def flaw_of_parts(arrays: Arrays, new_case: Fraction = ONE) -> str | None:
 def _as_scores_and_masses(
     scores: object, negatives: object, positives: object
 ) -> tuple[FloatArray, Units]:
-    """Return scores and units of what a user calls a diagram, if it is one."""
+    """Return scores and units, if these are valid contents of a diagram; else raise."""
     s = validation.as_calibration_scores(scores) + 0.0  # a copy, with one kind of zero
     validation.check_scores(s)
     falling = ~(s[1:] > s[:-1])
@@ -501,7 +502,7 @@ def _as_scores_and_masses(
 
 
 def are_weights(negatives: IntArray, positives: IntArray, new_case: int = 1) -> bool:
-    """Tell whether these are counts that, with a new case, do not exceed 2**53."""
+    """Return whether these are counts whose total with a new case is at most 2**53."""
     total = negatives.sum(dtype=np.float64) + positives.sum(dtype=np.float64)
     return bool(
         (negatives >= 0).all()
@@ -514,6 +515,6 @@ def are_weights(negatives: IntArray, positives: IntArray, new_case: int = 1) -> 
 def places_of(
     cumulated: NDArray[Any], ranks: IntArray | FloatArray
 ) -> NDArray[np.intp]:
-    """Return the first places up to which there is as much weight as each rank."""
+    """Return the first places where the cumulated weight reaches each rank."""
     places = np.searchsorted(cumulated, ranks, side="left")
     return np.minimum(places, cumulated.size - 1)

@@ -79,17 +79,17 @@ def fit_rule(
     labels : array-like of shape (n,)
         0 or 1, or bool.
     sample_weight : array-like of shape (n,), default=None
-        A row of weight w counts as w rows, a new case as one: give
-        numbers of rows where you have them, else scale weights to a mean of 1. Weights
-        that are not all whole are rounded once, to multiples of a power of two; the
-        rule is exact after that. The guarantee of the bounds is for unit weights, or
-        for new cases with weights of their own (`keep_diagram`).
+        A row of weight w counts as w rows, a new case as one: pass numbers of rows if
+        you have them, else scale weights to a mean of 1. Weights that are not all whole
+        are rounded once, to multiples of a power of two; the rule is exact after that.
+        The guarantee of the bounds is for unit weights, or for new cases with weights
+        of their own (`keep_diagram`).
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
     keep_diagram : bool, default=False
-        Whether the rule, and a file of it, keeps the weights at each distinct score.
-        Its `bounds` and `probability` then take the weight of each new case, and
-        `interval` has confidence intervals.
+        Whether the rule, and its file, keep the weights at each distinct score. Then
+        `bounds` and `probability` accept a weight for each new case, and `interval`
+        returns confidence intervals.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def fit_rule(
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are not all whole count by their effective number.
+        nearly flat. Real weights count by their effective number.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def fitted_rule(
     *,
     increasing: bool = True,
 ) -> tuple[Rule, MannWhitney | None]:
-    """Fit a rule without a warning; None if its scores are surely not inverted."""
+    """Fit a rule and a test for inverted scores; None if it certainly needs no test."""
     if sample_weight is not None:
         return _fitted_to_weights(scores, labels, sample_weight, increasing=increasing)
     increasing = validation.as_flag(increasing, "increasing")
@@ -177,8 +177,8 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are not all whole are not tested, since a diagram
-        does not tell how many rows they are of.
+        nearly flat. Real weights are not tested, since a diagram does not show how many
+        rows they come from.
 
     Examples
     --------
@@ -197,17 +197,16 @@ def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
 def mann_whitney_if_flat(
     rule: Rule, diagram: Diagram, sizes: tuple[float, float] | None = None
 ) -> MannWhitney | None:
-    """Test what a rule was fitted to; None if it has too many pieces to be flat."""
+    """Test for inverted scores; None if the rule has too many pieces to be flat."""
     return mann_whitney_of_diagram(diagram, sizes) if is_nearly_flat(rule) else None
 
 
 def warn_of_inverted_rule(
     rule: Rule, auc: float, sizes: tuple[float, float] | None = None
 ) -> None:
-    """Warn of a rule of inverted scores, of which the AUC is known.
+    """Warn if the AUC shows that the scores of a rule are inverted.
 
-    `sizes` are the effective numbers of zeros and ones, if weights are not numbers of
-    rows.
+    `sizes` are the effective numbers of zeros and ones, if weights are not row counts.
     """
     if is_nearly_flat(rule):
         positives = rule.n_positives
@@ -217,13 +216,13 @@ def warn_of_inverted_rule(
 
 
 def is_nearly_flat(rule: Rule) -> bool:
-    """Tell whether a rule has so few pieces that its scores may be inverted."""
+    """Return whether a rule has so few pieces that its scores may be inverted."""
     zeros = rule.n_rows - rule.n_positives
     return may_be_inverted(rule.lower.size, zeros, rule.n_positives)
 
 
 def rule_of_classes(classes: Classes, *, increasing: bool = True) -> Rule:
-    """Fit a rule to the sorted scores of both classes without a warning."""
+    """Fit a rule to the sorted scores of both classes, without a warning."""
     total = classes.zeros.size + classes.ones.size
     ranks = cut_ranks(total)
     ordered = _kernel.order_statistics(*classes, ranks)
@@ -238,7 +237,7 @@ def rule_of_classes(classes: Classes, *, increasing: bool = True) -> Rule:
 
 
 def rule_of_diagram(diagram: Diagram, *, increasing: bool = True, row: int = 1) -> Rule:
-    """Fit a rule to a diagram without a warning; a row, and a new case, weigh `row`."""
+    """Fit a rule to a diagram, without a warning; a row and a new case weigh `row`."""
     increasing = validation.as_flag(increasing, "increasing")
     validation.check_type(diagram, Diagram, "diagram")
     negatives, positives, scale = diagram.units

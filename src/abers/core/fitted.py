@@ -1,11 +1,12 @@
 """The base of everything that is fitted: named arrays and facts, checked in one place.
 
-What is fitted is arrays of numbers, and facts that JSON can hold, under fixed names.
-A pickle, a message and a file hold these `Contents` and nothing else, and whoever
-restores an object from them asks its class first whether a fit can have made them.
+What is fitted consists of arrays of numbers, and of facts that JSON can hold, under
+fixed names. A pickle, a message and a file hold these `Contents` and nothing else.
+Before an object is restored from them, its class checks that a fit could have made
+them.
 
-A class names its arrays and facts with what each may be (its `Layout`), says in `_flaw`
-how they must fit together, and becomes what they describe in `_restore`.
+A class declares its arrays and facts, and what each may be, in its `Layout`. `_flaw`
+checks that they fit together, and `_restore` sets the object's state from them.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ S = TypeVar("S", bound="Stored")
 
 LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
-WORD = 8  # bytes, to a multiple of which texts are filled up
-RESERVED = "abers:"  # tags of our own begin so
-DTYPES: dict[str, np.dtype[Any]] = {  # what an array may hold, by its letter
+WORD = 8  # bytes; texts are padded to a multiple of it
+RESERVED = "abers:"  # prefix of our own tags
+DTYPES: dict[str, np.dtype[Any]] = {  # the types an array may have, by letter
     "f": np.dtype(np.float64),
     "i": np.dtype(np.int64),
     "u": np.dtype(np.uint8),
@@ -47,22 +48,22 @@ NOUNS = {"f": "float64", "i": "int64", "fi": "float64 or int64", "u": "bytes"}
 
 
 class Contents(NamedTuple):
-    """What an object is made of: facts that JSON can hold, arrays of one dimension."""
+    """The contents of an object: facts for JSON, and one-dimensional arrays."""
 
     facts: Facts
     arrays: Arrays
 
 
 class Layout(NamedTuple):
-    """What a class is called in files, and the names and types of its contents."""
+    """The name of a class in files, and the names and types of its contents."""
 
     kind: str
-    arrays: Mapping[str, str]  # of each, the letters of `DTYPES` it may have
-    facts: Mapping[str, Callable[[Any], bool]]  # of each, what it must be
+    arrays: Mapping[str, str]  # name -> allowed letters of `DTYPES`
+    facts: Mapping[str, Callable[[Any], bool]]  # name -> check
 
 
 class Stored:
-    """An object with a state, a file and a message, which hold its contents."""
+    """An object whose state, file and message hold its contents."""
 
     __slots__ = ()
     _layout: ClassVar[Layout]
@@ -73,29 +74,29 @@ class Stored:
 
     @classmethod
     def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
-        """Say why no fit can have made these arrays and facts together, if so."""
+        """Return why no fit can have made these arrays and facts together, or None."""
         raise NotImplementedError
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        """Become what checked contents describe."""
+        """Set the state from checked contents."""
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str], metadata: Tags | None = None) -> None:
-        """Write to a file; an existing one is replaced at once or not at all.
+        """Write to a file; an existing file is replaced atomically.
 
         Parameters
         ----------
         path : path-like
-            Any name; `.abers` is usual. `abers.load` reads it.
+            Any name; the usual extension is `.abers`. Read it with `abers.load`.
         metadata : mapping, default=None
-            Tags of your own (model, date, …), added to those that are there.
+            Your own tags (model, date, …), added to the existing ones.
         """
         from abers.storage import files
 
         files.save(self, path, metadata)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return arrays, numbers and text alone, as every serializer can write them."""
+        """Return arrays, numbers and text only, which every serializer can write."""
         facts, arrays = self._contents()
         return {**arrays, **facts}
 
@@ -112,7 +113,7 @@ class Stored:
 
 
 class Fitted(Stored):
-    """An object that never changes: equal contents make equal objects."""
+    """An immutable object: equal contents make equal objects."""
 
     __slots__ = ()
 
@@ -123,7 +124,8 @@ class Fitted(Stored):
 
     def __hash__(self) -> int:
         facts, arrays = self._contents()
-        # The ends tell most objects apart; all bytes of long arrays would take long.
+        # The ends differ in most objects that differ; hashing all bytes of long arrays
+        # is slow.
         ends = [(a.size, a[:8].tobytes(), a[-8:].tobytes()) for a in arrays.values()]
         return hash((type(self), as_json(facts), *ends))
 
@@ -140,34 +142,34 @@ def layout_of(kind: type[Stored]) -> Layout:
 
 
 def file_kind(thing: Stored) -> str:
-    """Return what files call this kind of object."""
+    """Return the name of this kind of object in files."""
     return thing._layout.kind
 
 
 def noun_of(thing: Stored) -> str:
-    """Return the kind of an object as a sentence has it."""
+    """Return the name of this kind of object in messages."""
     return file_kind(thing).replace("-", " ")
 
 
 def contents_of(thing: Stored) -> Contents:
-    """Return what an object is made of."""
+    """Return the contents of an object."""
     return thing._contents()
 
 
 def made_of(kind: type[S], contents: Contents) -> S:
-    """Make an object of contents; raise if no fit can have made them."""
+    """Make an object from contents; raise if no fit can have made them."""
     return restored(kind, _without_flaw(kind, contents))
 
 
 def restored(kind: type[S], contents: Contents) -> S:
-    """Make an object of contents that were checked."""
+    """Make an object from contents that were already checked."""
     made = kind.__new__(kind)
     made._restore(*contents)
     return made
 
 
 def flaw_of(kind: type[Stored], contents: Contents) -> str | None:
-    """Say why no fit can have made these contents, if so."""
+    """Return why no fit can have made these contents, or None."""
     facts, arrays = contents
     layout = kind._layout
     if facts.keys() != layout.facts.keys() or arrays.keys() != layout.arrays.keys():
@@ -184,7 +186,7 @@ def flaw_of(kind: type[Stored], contents: Contents) -> str | None:
 
 
 def _without_flaw(kind: type[Stored], contents: Contents) -> Contents:
-    """Return contents with arrays as this machine holds them; raise if invalid."""
+    """Return contents with arrays in native form; raise if invalid."""
     facts, arrays = contents
     native = Contents(facts, {name: _native(arrays[name]) for name in arrays})
     if flaw := flaw_of(kind, native):
@@ -194,7 +196,7 @@ def _without_flaw(kind: type[Stored], contents: Contents) -> Contents:
 
 
 def are_equal(mine: Contents, theirs: Contents) -> bool:
-    """Tell whether contents are the same; 1, 1.0 and True differ, as in a file."""
+    """Return whether contents are the same; 1, 1.0 and True differ, as in a file."""
     return as_json(mine.facts) == as_json(theirs.facts) and all(
         np.array_equal(array, theirs.arrays[name])
         for name, array in mine.arrays.items()
@@ -202,18 +204,18 @@ def are_equal(mine: Contents, theirs: Contents) -> bool:
 
 
 def as_json(value: object) -> str:
-    """Return the one text that stands for a value in our files."""
+    """Return the canonical JSON text of a value in our files."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def json_bytes(value: object) -> NDArray[np.uint8]:
-    """Return the one text of a value as bytes, in whole words."""
+    """Return the canonical JSON of a value as bytes, padded to whole words."""
     text = as_json(value)
     return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
 
 
 def from_json_bytes(written: NDArray[np.uint8]) -> Any:
-    """Return the value that `json_bytes` has written; None if it cannot have."""
+    """Return the value that `json_bytes` wrote; None if it cannot have written this."""
     try:
         value = json.loads(written.tobytes())
         is_same = np.array_equal(json_bytes(value), written)
@@ -223,18 +225,18 @@ def from_json_bytes(written: NDArray[np.uint8]) -> Any:
 
 
 def shown(value: object) -> str:
-    """Return a value for a sentence, cut short if it is long."""
+    """Return a value for a message, cut short if it is long."""
     return reprlib.repr(value)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that is read-only from now on."""
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array
 
 
 def stored(values: Any) -> NDArray[Any]:
-    """Return an array as it is stored: -0.0 equals 0.0, so 0.0 stands for both."""
+    """Return an array as it is stored: with 0.0 in place of -0.0, which is equal."""
     array: NDArray[Any] = np.asarray(values) + 0
     return array
 
@@ -260,21 +262,21 @@ def _flaw_of_array(array: object, letters: str) -> str | None:
     return None
 
 
-# What facts may be.
+# Checks of facts.
 
 
 def is_flag(value: object) -> bool:
-    """Tell whether this is True or False, and no number."""
+    """Return whether this is True or False, not a number."""
     return isinstance(value, bool)
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether this is a count below 2**53; True is an int, too."""
+    """Return whether this is a count below 2**53, not a bool."""
     return type(value) is int and 0 <= value < LARGEST_EXACT_INTEGER
 
 
 def is_total(value: Any) -> bool:
-    """Tell whether this is a sum of weights above 0, held as an int if it can be."""
+    """Return whether this is a sum of weights above 0, an int if it can be one."""
     return (
         type(value) in (int, float)
         and 0 <= value <= LARGEST_FLOAT
@@ -283,13 +285,13 @@ def is_total(value: Any) -> bool:
 
 
 def plain_total(total: float) -> float:
-    """Return an integer as an int: 3 equals 3.0, so their bytes must be equal."""
+    """Return a whole number as an int: 3 equals 3.0, so their bytes must be equal."""
     exact = total <= LARGEST_EXACT_INTEGER and total == int(total)
     return int(total) if exact else float(total)
 
 
 def is_number_or_none(value: object) -> bool:
-    """Tell whether this is a finite float without a signed zero, or None."""
+    """Return whether this is None or a finite float other than -0.0."""
     return value is None or (
         type(value) is float
         and math.isfinite(value)
@@ -298,14 +300,14 @@ def is_number_or_none(value: object) -> bool:
 
 
 def are_tags(tags: object) -> bool:
-    """Tell whether these are tags as `checked_tags` returns them."""
+    """Return whether these are tags as `checked_tags` returns them."""
     return isinstance(tags, dict) and all(
         is_tag(key, value) for key, value in tags.items()
     )
 
 
 def is_tag(key: object, value: object) -> bool:
-    """Tell whether a file can keep this tag; one of our own must be as we make it."""
+    """Return whether a file can keep this tag; our own tags have their own checks."""
     number = isinstance(value, int | float) and abs(value) <= LARGEST_FLOAT
     if not _is_text(key) or not (value is None or number or _is_text(value)):
         return False
@@ -323,7 +325,7 @@ def _is_any(value: object) -> bool:  # noqa: ARG001 (`is_tag` has checked it)
 
 
 def is_rate(value: object) -> bool:
-    """Tell whether this is a share above 0 and below 1."""
+    """Return whether this is a share above 0 and below 1."""
     return isinstance(value, float) and 0 < value < 1
 
 
@@ -341,7 +343,7 @@ OWN_TAGS: dict[str, Callable[[Any], bool]] = {
 
 
 def checked_tags(tags: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the tags that a user gives; raise if a file cannot keep them."""
+    """Return the user's tags; raise if a file cannot keep them."""
     must = "metadata must map text to text, finite numbers, booleans or None"
     if not isinstance(tags, Mapping | None):
         msg = f"{must}; got {shown(tags)}."
@@ -354,14 +356,14 @@ def checked_tags(tags: Mapping[str, Any] | None) -> dict[str, Any]:
     return checked
 
 
-# What arrays may be.
+# Checks of arrays.
 
 
 def is_ascending(values: NDArray[Any]) -> bool:
-    """Tell whether numbers are distinct and in order."""
+    """Return whether numbers are distinct and ascending."""
     return bool((values[1:] > values[:-1]).all())
 
 
 def has_negative_zero(values: NDArray[Any]) -> bool:
-    """Tell whether a zero is -0.0, which equals 0.0 and has other bytes."""
+    """Return whether any zero is -0.0, which equals 0.0 but has other bytes."""
     return bool((np.signbit(values) & (values == 0)).any())

@@ -1,8 +1,8 @@
 """Guarantees: what is proven of bounds, and what is not, said once.
 
-Reports, printouts and docs show these sentences and no others. The proof is Proposition
-1 of the paper: of the pair that an inductive Venn-Abers predictor (IVAP) gives for two
-classes, the member that belongs to the true label is perfectly calibrated, if the
+Reports, printouts and docs show exactly these sentences. The proof is Proposition 1 of
+the paper: an inductive Venn-Abers predictor (IVAP) gives a pair of probabilities for
+two classes, and the one that belongs to the true label is perfectly calibrated if the
 calibration rows and the new row are exchangeable.
 """
 
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """Whether bounds, or what is issued without any, have a proven guarantee.
+    """Whether bounds, or predictions without bounds, have a proven guarantee.
 
     Attributes
     ----------
     proven : bool
-        Whether there is a proof: for bounds, that one of the two is calibrated.
+        Whether it is proven; for bounds, that one of the two is calibrated.
     statement : str
-        What is proven, and for which data; or why it is not.
+        What is proven and for which data, or why it is not.
 
     Examples
     --------

@@ -1,24 +1,25 @@
 """Intervals: how uncertain P(label = 1 | score) is at one score.
 
 Two things are assumed: this probability rises with the score, and rows are independent
-given their scores. Without the first, no interval could shrink as rows are added.
+given their scores. Without the first assumption, no interval could shrink as rows are
+added.
 
 *One run.* Let s be a score, t the probability there, and take the m rows whose scores
 are nearest to s, from s upwards; let k of them be ones. Each is a one with probability
-t or more, so k is stochastically at least Bin(m, t), and the upper limit of Clopper and
-Pearson for t is too small with probability at most its level. Rows from s downwards
-give a lower limit in the same way. Ties stay together, so that the scores alone decide
-which rows are in a run.
+t or more, so k is stochastically at least Bin(m, t), and Clopper and Pearson's upper
+limit lies below t with probability at most its level. Rows from s downwards give a
+lower limit in the same way. Ties stay together, so that a run depends on the scores
+alone.
 
-*Three lengths.* Long runs have narrow limits, and limits for probabilities far from t
-where the curve is steep; so three lengths are tried, c n^(2/3) with c = 1/2, 2 and 8,
-and the narrowest limit is taken. Each of the six has the level (1 - confidence) / 6, so
-that the interval misses t with probability 1 - confidence at most.
+*Three lengths.* Long runs have narrow limits, but where the curve is steep their limits
+are for probabilities far from t. So three lengths are tried, c n^(2/3) with c = 1/2, 2
+and 8, and the tightest limit is taken. Each of the six has the level (1 - confidence) /
+6, so the interval misses t with probability at most 1 - confidence.
 
-*Not monotone.* Limits at neighbouring scores are of different rows, so they need not
-run with the score. To raise each upper limit to the largest one below it, and to lower
-each lower one, would be valid, but for flat curves wider than `calibration_band`, which
-is monotone and holds for all scores at once (benchmarks/INTERVAL.md).
+*Not monotone.* Limits at neighbouring scores come from different rows, so they need not
+rise with the score. Making them monotone, by raising upper limits and lowering lower
+ones, would be valid, but wider for flat curves than `calibration_band`, which is
+monotone and holds at all scores at once (benchmarks/INTERVAL.md).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SIDES = 2
 def intervals_of(
     diagram: Diagram, scores: FloatArray, confidence: float, *, increasing: bool
 ) -> FloatArray:
-    """Bound the curve of rows that are counted, at each of these scores by itself.
+    """Return an interval for the curve at each of these scores, one score at a time.
 
     >>> from abers.core.diagram import Diagram
     >>> rows = Diagram.from_rows([1, 2], [0, 1])
@@ -55,7 +56,8 @@ def intervals_of(
         zeros, ones = ones, zeros
     start = np.searchsorted(diagram.scores, scores, side="left")
     stop = np.searchsorted(diagram.scores, scores, side="right")
-    # Downwards, the ones are what is rare: a lower limit is an upper one of the zeros.
+    # Downwards, the ones are the rare label: a lower limit is an upper limit of the
+    # zeros.
     below = _upper_limits(ones[::-1], zeros[::-1], zeros.size - stop, level)
     both = np.column_stack((1 - below, _upper_limits(zeros, ones, start, level)))
     return both if increasing else 1 - both[:, ::-1]
@@ -70,7 +72,7 @@ def _upper_limits(
     upper = np.ones(starts.size)
     for length in LENGTHS:
         least = math.ceil(length * rows[-1].item() ** (2 / 3))
-        stops = np.searchsorted(rows, rows[starts] + least)  # whole ties
+        stops = np.searchsorted(rows, rows[starts] + least)  # keep ties together
         stops = np.minimum(stops, ones.size)
         size, k = rows[stops] - rows[starts], events[stops] - events[starts]
         upper = np.minimum(upper, exact_limits(size, k, level))
@@ -80,7 +82,7 @@ def _upper_limits(
 def exact_limits(
     n: FloatArray | IntArray, k: FloatArray | IntArray, level: FloatArray | float
 ) -> FloatArray:
-    """Return the upper limits of Clopper and Pearson for k ones among n rows."""
+    """Return Clopper and Pearson's upper limits for k ones among n rows."""
     need("scipy", what="a confidence interval")
     from scipy.special import betaincinv
 

@@ -1,8 +1,8 @@
-"""Inverted scores: a higher one goes with fewer positives, and the rule is nearly flat.
+"""Inverted scores: higher scores go with fewer positives; the rule is nearly flat.
 
-Isotonic regression pools whatever falls, so that a rule of inverted scores predicts the
-base rate almost everywhere, and looks well calibrated. Mann and Whitney's test tells.
-It costs a pass over the data, so it is made for rules with few pieces only.
+Isotonic regression pools whatever falls, so a rule of inverted scores predicts the base
+rate almost everywhere, and looks well calibrated. The Mann-Whitney test detects this.
+It costs a pass over the data, so only rules with few pieces are tested.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name")
 
-FALSE_ALARMS = 0.001  # share of the fits to uninformative scores that are warned of
-# A rule may be inverted if it has at most 96 + 8 n / k pieces, k being the number of
-# rows with the rarer label. In decision 5 those that are warned of have three quarters
-# of that at most. A rule that increases as it should has more: of 10^6 rows some 2,000.
+FALSE_ALARMS = 0.001  # share of fits to uninformative scores that raise a warning
+# A rule may be inverted if it has at most 96 + 8 n / k pieces, where k is the number of
+# rows with the rarer label. In decision 5, rules with a warning have at most three
+# quarters of that. A rule of informative scores has more: some 2,000 for 10^6 rows.
 FEW_PIECES, PIECES_PER_RARER = 96, 8
 HALF = 0.5
 INVERTED = (
@@ -42,40 +42,41 @@ INVERTED_FALLING = (
 
 
 def inverted_sentence(auc: float) -> str:
-    """Say that a score is inverted, whose AUC is on the wrong side of one half."""
+    """Return the message on an inverted score, given its AUC."""
     # An increasing score is inverted below one half, a decreasing one above.
     return (INVERTED if auc < HALF else INVERTED_FALLING).format(auc)
 
 
 class MannWhitney(NamedTuple):
-    """Pairs of a zero and a one; those of several sets of rows add up."""
+    """Counts of (zero, one) pairs; the counts of several sets of rows add up."""
 
     in_order: float  # pairs in which the one has the higher score; a tie counts half
     pairs: float
-    variance: float  # of `in_order` if labels are dealt at random to distinct scores
+    variance: float  # of `in_order` if labels are assigned at random to distinct scores
 
     @property
     def auc(self) -> float:
-        """Share of the pairs in order; NaN with one label."""
+        """Share of the pairs in order; NaN if there is only one label."""
         return self.in_order / self.pairs if self.pairs else math.nan
 
     def p_value(self, *, increasing: bool) -> float:
         """Return the one-sided p-value against inverted scores: normal approximation.
 
-        Ties would leave a smaller variance, but where labels are rare also a skewed
-        statistic; with that of distinct scores the test keeps its level (decision 5).
+        Ties make the variance smaller, but with rare labels they also skew the
+        statistic; with the variance of distinct scores the test keeps its level
+        (decision 5).
         """
         if not self.variance:
             return 1.0
         against = self.pairs / 2 - self.in_order
-        # One half for continuity.
+        # Continuity correction.
         z = ((against if increasing else -against) - HALF) / math.sqrt(self.variance)
         return math.erfc(z / math.sqrt(2)) / 2
 
     def of_rows_counted(self, times: float) -> MannWhitney:
-        """Return the test of rows that were counted so many times each.
+        """Return the test for rows that were each counted this many times.
 
-        Counted again, a row brings no new evidence.
+        Counting a row again adds no evidence.
         """
         return self._replace(variance=self.variance * times)
 
@@ -84,13 +85,13 @@ NO_PAIRS = MannWhitney(0.0, 0.0, 0.0)
 
 
 def mann_whitney(in_order: float, zeros: float, ones: float) -> MannWhitney:
-    """Test pairs of so many zeros and ones."""
+    """Test the pairs of this many zeros and ones."""
     pairs = zeros * ones
     return MannWhitney(in_order, pairs, pairs * (zeros + ones + 1) / 12)
 
 
 def mann_whitney_of_classes(classes: Classes) -> MannWhitney:
-    """Test rows of weight one."""
+    """Test rows of weight 1, given the sorted scores of each class."""
     in_order = _kernel.pairs_in_order(*classes)
     return mann_whitney(in_order, classes.zeros.size, classes.ones.size)
 
@@ -98,10 +99,9 @@ def mann_whitney_of_classes(classes: Classes) -> MannWhitney:
 def mann_whitney_of_diagram(
     diagram: Diagram, sizes: tuple[float, float] | None = None
 ) -> MannWhitney | None:
-    """Test the rows of a diagram; None if nobody knows how many there are.
+    """Test the rows of a diagram; None if their number is unknown.
 
-    `sizes` are the effective numbers of zeros and ones, if weights are not numbers of
-    rows.
+    `sizes` are the effective numbers of zeros and ones, if weights are not row counts.
     """
     if sizes is None and not diagram.is_exact:
         return None
@@ -115,7 +115,7 @@ def mann_whitney_of_diagram(
 
 
 def summed(tests: Iterable[MannWhitney | None]) -> MannWhitney | None:
-    """Add tests up: rows are compared within their set; None if one of them is None."""
+    """Add tests, each of rows compared within one set; None if one of them is None."""
     sums = np.zeros(3)
     for test in tests:
         if test is None:
@@ -131,25 +131,25 @@ def effective_sizes(labels: LabelArray, weights: FloatArray) -> tuple[float, flo
 
 
 def effective_size(weights: FloatArray) -> float:
-    """Return the number of equal weights that would scatter as much (Kish).
+    """Return how many equal weights would have the same relative variance (Kish).
 
     >>> effective_size(np.array([1.0, 1.0, 2.0, 2.0]))  # 6² / (1² + 1² + 2² + 2²)
     3.6
     """
     if not weights.any():
         return 0.0
-    shares = weights / weights.max()  # squares of large weights overflow
+    shares = weights / weights.max()  # avoids overflow in squares
     sums = order_free_sum(shares), order_free_sum(shares**2)
     return float(effective_size_of_sums(*map(np.asarray, sums)))
 
 
 def effective_rows(weights: FloatArray | None, n_rows: int) -> float:
-    """Return the effective number of rows; without weights, how many there are."""
+    """Return the effective number of rows; without weights, their number."""
     return n_rows if weights is None else effective_size(weights)
 
 
 def effective_size_of_sums(weights: FloatArray, squares: FloatArray) -> FloatArray:
-    """Return the same from sums of weights and of their squares; 0 without weights."""
+    """Return the effective size, given sums of weights and of squares; 0 if empty."""
     sizes: FloatArray = np.divide(
         weights**2, squares, out=np.zeros(np.shape(weights)), where=weights > 0
     )
@@ -157,7 +157,7 @@ def effective_size_of_sums(weights: FloatArray, squares: FloatArray) -> FloatArr
 
 
 def may_be_inverted(n_pieces: int, zeros: float, ones: float) -> bool:
-    """Tell whether a rule of so many pieces may be one of inverted scores."""
+    """Return whether a rule with this many pieces may be one of inverted scores."""
     rarer = min(zeros, ones)
     most = FEW_PIECES * rarer + PIECES_PER_RARER * (zeros + ones)
     return n_pieces * rarer <= most
@@ -166,10 +166,10 @@ def may_be_inverted(n_pieces: int, zeros: float, ones: float) -> bool:
 def inverted(
     tests: Mapping[Name, MannWhitney | None], *, increasing: bool
 ) -> dict[Name, MannWhitney]:
-    """Return those of the rules of one fit whose scores are inverted, surest first.
+    """Return the rules of one fit whose scores are inverted, most significant first.
 
-    The level is that of the whole fit (Bonferroni), so all rules must be among these;
-    None stands for one that needs no test.
+    The level holds for the fit as a whole (Bonferroni), so pass all its rules; None
+    stands for one that needs no test.
     """
     against = {
         name: (p, test)
@@ -182,6 +182,6 @@ def inverted(
 
 
 def warn_if_inverted(test: MannWhitney | None, *, increasing: bool) -> None:
-    """Warn of a rule whose scores are inverted."""
+    """Warn if the scores of a rule are inverted."""
     if test is not None and test.p_value(increasing=increasing) < FALSE_ALARMS:
         warn(inverted_sentence(test.auc), InvertedScoresWarning)

@@ -1,7 +1,7 @@
-"""Isotonic regression of rates with weights, by the minorant of the kernel.
+"""Isotonic regression of weighted rates, by the kernel's minorant.
 
-scipy has it too, but loading scipy.optimize takes longer than the work of a command on
-a small file, and an image that only scores has no scipy.
+scipy has one, too, but importing scipy.optimize takes longer than a command on a small
+file, and an image that only scores has no scipy.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from abers import _kernel
 if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
-BITS = 52  # of the total weight: then rounding it is finer than that of doubles
+BITS = 52  # of the total weight; rounding is then finer than that of doubles
 
 
 class Isotonic(NamedTuple):
-    """Blocks of equal value, and the value at each place."""
+    """Blocks of equal value, and the value at each position."""
 
-    first: IntArray  # the place where each block begins
+    first: IntArray  # the position where each block begins
     values: FloatArray
 
 
 def isotonic_regression(
     rates: FloatArray, weights: FloatArray | IntArray, *, increasing: bool = True
 ) -> Isotonic:
-    """Return the monotone values nearest to rates of at least 0, in least squares.
+    """Return the monotone least-squares fit to nonnegative rates.
 
     The values are the slopes of the greatest convex minorant of the cumulated weights
     and weighted rates. Whole weights and sums below 2**52 are kept exactly.

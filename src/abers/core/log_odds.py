@@ -1,10 +1,10 @@
-"""Log-odds: what columns of scores say of one class against the others.
+"""Log-odds: what columns of scores say about one class against the others.
 
-A probability itself keeps its digits near 0 only; log-odds keep both ends, and
-exchanging two classes negates them to the bit.
+A probability has its full precision only near 0. Log-odds have it at both ends, and
+exchanging two classes negates them exactly.
 
-An infinite score, of a probability that is exactly 0 or 1, cannot be fitted by a curve:
-the furthest finite one that was seen in calibration stands for it.
+An infinite score, from a probability of exactly 0 or 1, cannot be fitted by a curve, so
+the furthest finite score of the calibration rows replaces it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ SCORES = get_args(ScoreScale)
 
 
 def are_probabilities(columns: FloatArray) -> NDArray[np.bool_]:
-    """Say of rows with a column a class whether they are probabilities, rounded or not.
+    """Return whether columns, one per class, are probabilities, possibly rounded.
 
-    They lie between 0 and 1 and add up to 1, give or take 0.0005 a column.
+    They lie between 0 and 1 and sum to 1, give or take 0.0005 per column.
     """
     inside = ((columns >= 0) & (columns <= 1)).all(axis=1)
-    with np.errstate(over="ignore", invalid="ignore"):  # of what is none
+    with np.errstate(over="ignore", invalid="ignore"):  # where they are not
         off = abs(columns.sum(axis=1) - 1)
     good: NDArray[np.bool_] = inside & (off <= columns.shape[1] * THREE_DIGITS + FUZZ)
     return good
 
 
 def logarithms(probabilities: FloatArray) -> FloatArray:
-    """Return natural logarithms; that of 0 is -inf."""
+    """Return natural logarithms, with -inf for 0."""
     with np.errstate(divide="ignore"):
         logs: FloatArray = np.log(probabilities)
     return logs
@@ -48,9 +48,10 @@ def logarithms(probabilities: FloatArray) -> FloatArray:
 def log_sum_of_others(logs: FloatArray) -> FloatArray:
     """Return, for each class, the logarithm of the sum of all other probabilities.
 
-    For every class but the largest, the sum of the others is that of all less its own:
-    the largest is in it, so that nothing cancels. The largest class gets a sum of its
-    own, scaled by the second largest, since the sum of all would drown the others.
+    For every class but the largest, subtract its own probability from the sum of all:
+    the largest remains in the difference, so nothing cancels. For the largest class,
+    the others are summed directly, scaled by the second largest, since they would be
+    lost in the sum of all.
     """
     size = len(logs)
     rows, top = np.arange(size), logs.argmax(axis=1)
@@ -71,7 +72,7 @@ def log_sum_of_others(logs: FloatArray) -> FloatArray:
 
 
 def difference(second: FloatArray, first: FloatArray) -> FloatArray:
-    """Subtract scores of two classes; 0 where neither is possible."""
+    """Subtract the scores of two classes; 0 where both are impossible."""
     with np.errstate(invalid="ignore", over="ignore"):
         differences: FloatArray = second - first
     differences[np.isnan(differences)] = 0.0
@@ -79,7 +80,7 @@ def difference(second: FloatArray, first: FloatArray) -> FloatArray:
 
 
 def kind_of(columns: FloatArray, scores: StackedScale) -> ScoreKind:
-    """Say what columns of scores are, if "auto" leaves that to us."""
+    """Return what kind of scores the columns hold, if `scores` is "auto"."""
     if scores != "auto":
         return scores
     if columns.shape[1] == 1:
@@ -89,7 +90,7 @@ def kind_of(columns: FloatArray, scores: StackedScale) -> ScoreKind:
 
 
 def refuse_impossible(columns: FloatArray, kind: str, option: str = "scores") -> None:
-    """Refuse scores that were taken for probabilities and cannot be any."""
+    """Raise for scores that should be probabilities but cannot be."""
     if kind != "probability":
         return
     outside = ((columns < 0) | (columns > 1)).any(axis=1)
@@ -142,5 +143,5 @@ def symmetric_ends(log_odds: FloatArray) -> tuple[float, float]:
 
 
 def within(scores: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """Replace what is infinite; all else is left as it is."""
+    """Replace infinite values; leave all others as they are."""
     return np.nan_to_num(scores, nan=np.nan, neginf=ends[0], posinf=ends[1])

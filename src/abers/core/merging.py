@@ -1,6 +1,7 @@
 """Merging: from bounds to one probability, minimax for a loss (section 4).
 
-And, for many classes, from bounds of each class to bounds of normalised probabilities.
+With many classes, also from the bounds of each class to bounds of the normalised
+probabilities.
 """
 
 from __future__ import annotations
@@ -74,14 +75,14 @@ def merge_folds(bounds: ArrayLike, loss: LossName = "log") -> FloatArray:
     bounds : array-like of shape (K, n, 2)
         Lower and upper probabilities of n rows by each of K predictors.
     loss : {"log", "brier"}, default="log"
-        The loss whose worst excess over the better bounds is made smallest.
+        The loss for which the merge is minimax.
 
     Returns
     -------
     ndarray of shape (n,)
-        For log loss GM(p1) / (GM(1-p0) + GM(p1)) with GM the geometric mean over
-        the K predictors, and 1/2 where both means are 0; for Brier loss the mean of
-        p1 + (p0² - p1²) / 2.
+        For log loss GM(p1) / (GM(1-p0) + GM(p1)) where GM is the geometric mean over
+        the K predictors, and 1/2 where both means are 0; for Brier loss the mean of p1
+        + (p0² - p1²) / 2.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def merge_folds(bounds: ArrayLike, loss: LossName = "log") -> FloatArray:
 
 
 def _log_minimax(p0: FloatArray, p1: FloatArray) -> FloatArray:
-    # Where the bounds nearly meet, rounding could leave them by an ulp.
+    # Where the bounds nearly meet, rounding could push the merge outside by an ulp.
     merged: FloatArray = np.clip(p1 / ((1 - p0) + p1), p0, p1)
     return merged
 
@@ -134,7 +135,7 @@ def _brier_term(bounds: FloatArray) -> FloatArray:
 
 
 def nearest_in_simplex(points: FloatArray) -> FloatArray:
-    """Return, for each row, the probabilities nearest to it: a shift, cut off at 0."""
+    """Return the nearest probability vector for each row: shifted and cut off at 0."""
     descending = -np.sort(-points, axis=-1)
     ranks = np.arange(1, points.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
@@ -147,7 +148,7 @@ def nearest_in_simplex(points: FloatArray) -> FloatArray:
 def _log_bounds(bounds: FloatArray) -> FloatArray:
     """Merge to the paper's fold pair (1 - GM(1-p0), GM(p1)).
 
-    It may come reversed when folds disagree, so it is sorted.
+    The pair is sorted, since it may be reversed when folds disagree.
     """
     with np.errstate(divide="ignore"):
         lower = 0.0 - np.expm1(np.log1p(-bounds[..., 0]).mean(axis=0))
@@ -161,13 +162,13 @@ def _brier_bounds(bounds: FloatArray) -> FloatArray:
 
 
 def box(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the range of each part of a normalised vector: (..., C) -> (..., C).
+    """Return the range of each component of a normalised vector: (..., C) -> (..., C).
 
-    Every part c lies in its pair (l_c, u_c) before the vector is divided by its sum.
-    Afterwards it lies between l_c / (l_c + the sum of the other u) and u_c / (u_c + the
-    sum of the other l), and takes both values. Two classes whose pairs mirror each
-    other keep them. Where all parts could be 0, a quotient 0/0 is 0 for the lower end
-    and 1 for the upper one.
+    Component c lies in its pair (l_c, u_c) before the vector is divided by its sum.
+    After that it lies between l_c / (l_c + the sum of the other u) and u_c / (u_c + the
+    sum of the other l), and attains both. Two classes whose pairs mirror each other
+    keep them. Where all components could be 0, the quotient 0/0 becomes 0 for the lower
+    end and 1 for the upper one.
 
     >>> lower, upper = box(np.array([0.2, 0.2, 0.1]), np.array([0.3, 0.6, 0.2]))
     >>> lower  # 0.2 / (0.2 + 0.8), 0.2 / (0.2 + 0.5), 0.1 / (0.1 + 0.9)
@@ -181,9 +182,9 @@ def box(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _share(parts: FloatArray, others: FloatArray, *, undefined: float) -> FloatArray:
     """Return part_c / (part_c + Σ_{j≠c} other_j).
 
-    Each step of 1 / (1 + rest / part) is monotone in floating point, too, so that the
-    lower end of a box is never above the upper one. The sum over j ≠ c is made of those
-    before and after c, since subtracting from the total would cancel.
+    Each step of 1 / (1 + rest / part) is monotone in floating point, too, so the lower
+    end of a box is never above the upper one. The sum over j ≠ c adds the terms before
+    and after c, since subtracting c from the total would cancel.
     """
     before = np.cumsum(others, axis=-1)[..., :-1]
     after = np.cumsum(others[..., ::-1], axis=-1)[..., -2::-1]
@@ -198,16 +199,17 @@ def _share(parts: FloatArray, others: FloatArray, *, undefined: float) -> FloatA
 
 
 class Merge(NamedTuple):
-    """How bounds are merged for one loss.
+    """How to merge bounds for one loss.
 
-    The bounds (K, n, C, 2) of C classes against the rest, by K predictors, become
-    probabilities (n, C) in two steps: `class_term` of each class, and `of_class_terms`.
+    Bounds (K, n, C, 2) of C classes against the rest from K predictors become
+    probabilities (n, C) in two steps: `class_term` for each class, then
+    `of_class_terms`.
 
-    *Log loss.* If the label is y, predictor k's comparator is the upper bound u_y^k,
-    the probability that it would have had for the observed label. The extra loss of a
+    *Log loss.* If the label is y, predictor k is compared with its upper bound u_y^k,
+    the probability that it would have given to the observed label. The extra loss of a
     prediction p, summed over k, is K log(u_y / p_y) with u_y the geometric mean of
     u_y^k over the predictors. p_c = u_c / Σu makes it K log Σu for every y, and any
-    other p in the simplex has some p_y below that, so is worse for that y. For two
+    other p in the simplex has some smaller p_y, so it is worse for that y. For two
     classes it is GM(p1) / (GM(1-p0) + GM(p1)).
 
     *Brier loss.* For label y the comparators are u_y^k for class y and l_c^k for the
@@ -238,10 +240,10 @@ MINIMAX = {loss: merge.of_bounds for loss, merge in MERGES.items()}
 def merge_rules(
     rules: Sequence[Rule], scores: Sequence[ArrayLike], loss: LossName = "log"
 ) -> FloatArray:
-    """Predict by K rules and merge: the bits that `merge_folds` makes of their bounds.
+    """Predict with K rules and merge, with the same bits as `merge_folds`.
 
-    `scores` has, for each rule, the scores of the same n rows. The bounds of all
-    rows never exist together, which takes less memory and time than merging them after.
+    `scores` holds, for each rule, the scores of the same n rows. The bounds of all rows
+    are never in memory together, which also takes less time.
 
     >>> from abers import fit_rule
     >>> rules = [fit_rule([1, 2], [0, 1]), fit_rule([1, 2], [1, 0])]

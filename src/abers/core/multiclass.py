@@ -1,11 +1,11 @@
-"""Problems: many classes as several questions with two answers each.
+"""Problems: many classes as several two-class questions.
 
 Two classes are one problem. With more, `ovo` asks about each pair of classes, on the
-rows that belong to one of the two, and couples the answers; `ovr` asks about each class
-against the rest and merges the answers for all classes at once. A predictor holds, for
-each of K folds, one rule a problem; it reads them with the scores of that fold's
-classifier. How the folds become one answer is the merge: `minimax` reads K rules, each
-by itself, and `pooled` one rule of all folds.
+rows of those two classes, and couples the answers; `ovr` asks about each class against
+the rest and merges the answers for all classes at once. A predictor holds one rule per
+problem for each of K folds, and reads it with the scores of that fold's classifier. The
+merge decides how the folds become one answer: `minimax` reads K rules separately, and
+`pooled` reads one rule of all folds.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ P = TypeVar("P")
 
 MULTICLASS = get_args(Multiclass)
 MULTICLASS_OF_ONE_RULE = get_args(MulticlassOfOneRule)
-# Calibration rows of the two rarest classes from which pairs of classes are taken:
-# decision 7 has the cells, where they lose with 934 rows and win with 3,737.
+# Pairs of classes are used from this many calibration rows in the two rarest classes:
+# in decision 7 they lose with 934 rows and win with 3,737.
 ROWS_FOR_PAIRS = 2000
 MOST_RULES_TO_JUDGE = 30_000  # to try pairs out of fold; some 80 microseconds each
 
@@ -72,12 +72,12 @@ class ProblemRows(NamedTuple):
     scores: FloatArray
     labels: NDArray[np.bool_]
     weights: FloatArray | None
-    repeats: IntArray | None = None  # folds that a row calibrates; None: one
+    repeats: IntArray | None = None  # folds that a row calibrates; None is one
 
     def counted_as(self, unit: int) -> ProblemRows:
-        """Weigh rows that calibrate r folds by unit / r, so that they are one row.
+        """Weight each row by unit / r if it calibrates r folds, so that it counts once.
 
-        Then a new case has the weight `unit`.
+        A new case then has the weight `unit`.
         """
         if self.repeats is None:
             return self
@@ -92,7 +92,7 @@ class ProblemRows(NamedTuple):
     def rule(
         self, tags: Mapping[str, str] | None = None
     ) -> tuple[Rule | None, MannWhitney | None]:
-        """Fit a rule, and test whether its scores are inverted; None without rows."""
+        """Fit a rule and test for inverted scores; None without rows."""
         if not self.scores.size:
             return None, NO_PAIRS
         rule, test = fitted_rule(self.scores, self.labels, self.weights)
@@ -107,7 +107,7 @@ class ProblemRows(NamedTuple):
     def diagram(
         self, scale: int, unit: int
     ) -> tuple[Diagram | None, MannWhitney | None]:
-        """Count rows, each as `unit`, and test whether their scores are inverted."""
+        """Count rows, each as `unit`, and test for inverted scores."""
         s, y, w, _ = self
         if w is None:
             if not s.size:
@@ -121,7 +121,7 @@ class ProblemRows(NamedTuple):
         diagram = diagram_of_rows(s, y, w, scale)
         if not diagram.scores.size:
             return None, NO_PAIRS
-        # Counts are numbers of rows, unless rows count as several.
+        # Counts are numbers of rows, unless a row counts as several.
         sizes = None
         if unit > 1 or not diagram.is_exact:
             sizes = effective_sizes(y, w)
@@ -129,7 +129,7 @@ class ProblemRows(NamedTuple):
 
 
 def joined(samples: Sequence[ProblemRows]) -> ProblemRows:
-    """Return the rows of several samples as one."""
+    """Concatenate the rows of several samples."""
     weights = [s.weights for s in samples if s.weights is not None]
     repeats = [s.repeats for s in samples if s.repeats is not None]
     return ProblemRows(
@@ -141,9 +141,9 @@ def joined(samples: Sequence[ProblemRows]) -> ProblemRows:
 
 
 def common_unit(repeats: IntArray) -> int:
-    """Return what rows that calibrate 1, 2, … folds share into whole numbers.
+    """Return the unit in which 1/r is whole for each number r of folds per row.
 
-    If their total would be too large for exact arithmetic, it is 1.
+    If the total would be too large for exact arithmetic, the unit is 1.
     """
     calibrating = repeats[repeats > 0]
     unit = math.lcm(*np.flatnonzero(np.bincount(calibrating)).tolist())
@@ -153,19 +153,19 @@ def common_unit(repeats: IntArray) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Is it class `positive`? Asked of rows of two classes, or of all rows."""
+    """A two-class question: class `positive` against another one, or all others."""
 
     positive: int
     negative: int | None = None  # None: all other classes
 
     def question(self, classes: NDArray[Any]) -> str:
-        """Name the classes in a sentence."""
+        """Name the classes, for a message."""
         names = classes.tolist()
         against = "the rest" if self.negative is None else repr(names[self.negative])
         return f"{names[self.positive]!r} against {against}"
 
     def scored(self, scores: ClassScores) -> FloatArray:
-        """Score the positive class: higher means more likely."""
+        """Score the positive class; higher means more likely."""
         if self.negative is None:
             return scores.of_class(self.positive)
         return scores.of_pair(self.negative, self.positive)
@@ -177,7 +177,7 @@ class Problem:
         weights: FloatArray | None = None,
         repeats: IntArray | None = None,
     ) -> ProblemRows:
-        """Take the rows that the problem is about, and that count."""
+        """Return the rows that the problem is about and that have a weight."""
         about = np.ones(y.size, bool)
         if self.negative is not None:
             about = (y == self.positive) | (y == self.negative)
@@ -192,7 +192,7 @@ class Problem:
 
 
 def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
-    """Decide between "ovo" and "ovr" by the calibration rows of each class."""
+    """Choose "ovo" or "ovr" by the number of calibration rows per class."""
     if len(class_sizes) == 2:
         return "ovo"
     if multiclass != "auto":
@@ -202,13 +202,13 @@ def chosen_multiclass(multiclass: str, class_sizes: IntArray) -> str:
 
 
 def can_try_pairs(n_classes: int, n_folds: int) -> bool:
-    """Whether rules of pairs can be judged out of fold, at a low cost."""
+    """Return whether rules of pairs can be tried out of fold at a low cost."""
     rules = math.comb(n_classes, 2) * n_folds * (n_folds - 1)
     return n_classes > 2 and 0 < rules <= MOST_RULES_TO_JUDGE
 
 
 def problems_of(n_classes: int, multiclass: str) -> list[Problem]:
-    """List the problems of so many classes."""
+    """List the problems for this many classes."""
     if multiclass == "ovo":
         return [Problem(j, i) for i, j in combinations(range(n_classes), 2)]
     return [Problem(c) for c in range(n_classes)]
@@ -222,10 +222,10 @@ def warn_of_inverted(
     *,
     repeats: float = 1.0,
 ) -> None:
-    """Warn, once, of problems whose scores run against the labels.
+    """Warn once about all problems with inverted scores.
 
     Rows are compared within their fold, and the folds of a problem are tested together;
-    there a row comes so many times on average as `repeats` says.
+    a row appears there `repeats` times on average.
     """
     tests: dict[Problem, MannWhitney | None] = {}
     for problem, by_fold in zip(problems, zip(*folds, strict=True), strict=True):
@@ -248,13 +248,13 @@ def warn_of_inverted(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictor(ABC):
-    """Rules of K folds, ready to read."""
+    """The rules of K folds, ready for prediction."""
 
     problems: list[Problem]
     n_classes: int
     loss: LossName
-    rules: Any  # as `fitted` makes them
-    weight: Any = None  # of new cases, as `Rule.bounds` takes it
+    rules: Any  # what `fitted` returns
+    weight: Any = None  # of new cases, as in `Rule.bounds`
 
     @staticmethod
     @abstractmethod
@@ -266,9 +266,9 @@ class Predictor(ABC):
     ) -> tuple[Any, list[list[MannWhitney | None]]]:
         """Fit rules to the rows of each fold and problem, each row sorted once.
 
-        The tags are those of each problem. Where rows calibrate several folds, `unit`
-        is what a row may count as. Also returns the tests for inverted scores, by fold
-        and problem.
+        `tags` has those of each problem. If rows calibrate several folds, `unit` is the
+        weight that a row may count as. Also returns the tests for inverted scores, by
+        fold and problem.
         """
 
     @abstractmethod
@@ -277,11 +277,11 @@ class Predictor(ABC):
 
     @abstractmethod
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return the probability that problem p is answered by yes: (n,)."""
+        """Return the probability that the answer to problem p is yes: (n,)."""
 
     @abstractmethod
     def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return what problem p adds to the probabilities of all classes: (n,)."""
+        """Return the share of problem p in the probabilities of all classes: (n,)."""
 
     @abstractmethod
     def pair_bounds(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
@@ -303,7 +303,7 @@ class Predictor(ABC):
         rules = self.fold_rules()
         place = _largest_problem(rules)
         problem, rule = self.problems[place], rules[0][place]
-        # A rule of one model follows its scores; those of several have none in common.
+        # The rule of one model follows its scores; several models share no score.
         has_scores = len(scores) == 1 and rule is not None
         return Predictions(
             probabilities,
@@ -328,7 +328,7 @@ class Predictor(ABC):
         rules: Sequence[Sequence[Rule | None]],
         scores: Sequence[ClassScores],
     ) -> tuple[FoldScores, ...]:
-        """Return the scores of each class; rules of pairs know the rows of two only."""
+        """Return the scores of each class; none if classes are compared in pairs."""
         if self.n_classes > 2 and self.problems[0].negative is not None:
             return ()
         n_rows, _ = self.sizes(rules)
@@ -352,7 +352,8 @@ class Predictor(ABC):
         total = sum(rule.n_rows for rule in every)
         if self.n_classes == 2:
             return total, sum(rule.n_positives for rule in every)
-        # A row calibrates the rule of each class, or of each pair that its class is in.
+        # A row calibrates the rule of its class, or of each pair that includes its
+        # class.
         is_pair = self.problems[0].negative is not None
         counted = total / (self.n_classes - is_pair)
         return int(counted) if counted == int(counted) else counted, None
@@ -377,9 +378,9 @@ class Predictor(ABC):
     ) -> FloatArray:
         """Return the bounds, given what `probability` returns for the same scores.
 
-        Those of more than two classes are the box: the range of the probability of each
-        class while each answer stays within its own bounds. Coupling is increasing in
-        each pair, so that its ends are those of the pairs.
+        With more than two classes, they are the box: the range of each class's
+        probability while each answer stays within its own bounds. Coupling is
+        increasing in each pair, so its ends follow from the ends of the pairs.
         """
         every = range(len(self.problems))
         merged = np.stack([self.pair_bounds(p, scores) for p in every], axis=1)
@@ -392,8 +393,8 @@ class Predictor(ABC):
                 lower, upper = map(pkpd, ends)
             lower, upper = box(lower, upper)
             inside = probabilities
-        # In exact arithmetic the probability lies between; rounding must not tell
-        # otherwise. Only Brier loss may leave the box: it merges by a projection.
+        # In exact arithmetic the probability lies between the bounds; rounding must not
+        # change that. Only Brier loss may leave the box, since it merges by projection.
         return np.stack((np.minimum(lower, inside), np.maximum(upper, inside)), axis=-1)
 
     def _matrix(self, of_negative: FloatArray, of_positive: FloatArray) -> FloatArray:
@@ -406,7 +407,7 @@ class Predictor(ABC):
 
 
 def _largest_problem(rules: Sequence[Sequence[Rule | None]]) -> int:
-    """Return the place of the problem that most rows calibrate."""
+    """Return the index of the problem with the most calibration rows."""
     sizes = [
         sum(0 if rule is None else rule.n_rows for rule in by_fold)
         for by_fold in zip(*rules, strict=True)
@@ -415,7 +416,7 @@ def _largest_problem(rules: Sequence[Sequence[Rule | None]]) -> int:
 
 
 class MinimaxPredictor(Predictor):
-    """Read the rule of each fold, and merge what the folds say (Algorithm 7)."""
+    """Read the rule of each fold and merge the answers (Algorithm 7)."""
 
     __slots__ = ()
 
@@ -426,7 +427,7 @@ class MinimaxPredictor(Predictor):
         tags: Sequence[Mapping[str, str]],
         _unit: int,
     ) -> tuple[list[list[Rule | None]], list[list[MannWhitney | None]]]:
-        """Fit a rule to the rows of each fold and problem; there a row comes once."""
+        """Fit a rule to the rows of each fold and problem; a row is in a fold once."""
         fitted = [
             [rows.rule(tag) for rows, tag in zip(fold, tags, strict=True)]
             for fold in folds
@@ -456,7 +457,7 @@ class MinimaxPredictor(Predictor):
         )
 
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return the probability that problem p is answered by yes: (n,)."""
+        """Return the probability that the answer to problem p is yes: (n,)."""
         rules = [fold[p] for fold in self.rules]
         if self.weight is not None or any(rule is None for rule in rules):
             return merge_folds(self.bounds_by_fold(p, scores), self.loss)
@@ -464,7 +465,7 @@ class MinimaxPredictor(Predictor):
         return merge_rules(rules, columns, self.loss)
 
     def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return what problem p adds to the probabilities of all classes: (n,)."""
+        """Return the share of problem p in the probabilities of all classes: (n,)."""
         by_fold = self.bounds_by_fold(p, scores)
         return MERGES_BY_LOSS[self.loss].class_term(by_fold)
 
@@ -478,7 +479,7 @@ class MinimaxPredictor(Predictor):
 
 
 class PooledPredictor(Predictor):
-    """Read one rule of all folds: isotonic regression on their star order."""
+    """Read one rule of all folds: isotonic regression on their star-shaped order."""
 
     __slots__ = ()
 
@@ -491,10 +492,10 @@ class PooledPredictor(Predictor):
     ) -> tuple[list[PooledRule], list[list[MannWhitney | None]]]:
         """Fit one rule of all folds for each problem.
 
-        Of C classes, each against the rest, the C - 1 that did not come are in doubt.
-        A new row of weight 1/(C-1) makes that one row in all; it has
-        weight 1 for pairs, and so for two classes. Where rows calibrate several folds,
-        all weights are `unit` times as large, so that they are whole numbers.
+        With each of C classes against the rest, the postulated label of a new row is
+        wrong in up to C - 1 problems. At weight 1/(C-1) these add up to one row. For
+        pairs, and hence for two classes, the weight is 1. If rows calibrate several
+        folds, all weights are multiplied by `unit`, which makes them whole.
         """
         weight = Fraction(unit, doubts(problems))
         rules, tests = [], []
@@ -513,7 +514,7 @@ class PooledPredictor(Predictor):
         return [list(fold) for fold in zip(*by_problem, strict=True)]
 
     def _rules_of(self, pooled: PooledRule) -> list[Rule | None]:
-        """Make the rules of the folds of one problem, in which each row counts as 1."""
+        """Make one rule per fold for one problem, in which each row counts as 1."""
         unit = int(pooled.weight * doubts(self.problems))
         return [
             None
@@ -523,12 +524,12 @@ class PooledPredictor(Predictor):
         ]
 
     def pair_probability(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return the probability that problem p is answered by yes: (n,)."""
+        """Return the probability that the answer to problem p is yes: (n,)."""
         bounds = self.pair_bounds(p, scores)
         return MERGES_BY_LOSS[self.loss].of_bounds(bounds[:, 0], bounds[:, 1])
 
     def class_term(self, p: int, scores: Sequence[ClassScores]) -> FloatArray:
-        """Return what problem p adds to the probabilities of all classes: (n,)."""
+        """Return the share of problem p in the probabilities of all classes: (n,)."""
         bounds = self.pair_bounds(p, scores)
         return MERGES_BY_LOSS[self.loss].class_term(bounds[np.newaxis])
 
@@ -544,7 +545,7 @@ def with_weight(
     diagrams: Sequence[Diagram | None] | None,
     weight: Weight | None,
 ) -> P:
-    """Return a predictor of one fold for cases of this weight; None is 1."""
+    """Return the predictor of one fold for cases of this weight; None is 1."""
     if weight is None:
         return predictor
     if not isinstance(predictor, Predictor):
@@ -580,10 +581,10 @@ def kept_rules(
 def bounds_of_class(
     bounds: FloatArray, classes: NDArray[Any], pos_label: object | None
 ) -> FloatArray:
-    """Return the bounds of one class, (n, 2), of those of `Predictor.bounds`.
+    """Return the bounds of one class, (n, 2), from those of `Predictor.bounds`.
 
-    None leaves them as they are. The bounds of the first of two classes are those of
-    the second, mirrored.
+    If the class is None, all bounds are returned. The bounds of the first of two
+    classes mirror those of the second.
     """
     if pos_label is None:
         return bounds
@@ -601,19 +602,19 @@ MERGES: dict[str, type[Predictor]] = {
 
 
 def _bounds(rule: Rule | None, scores: FloatArray, weight: Weight | None) -> FloatArray:
-    """Read a rule; without any calibration data the definition gives (0, 1)."""
+    """Read a rule; without calibration data the bounds are (0, 1) by definition."""
     if rule is None:
         return np.tile([0.0, 1.0], (scores.size, 1))
     return rule.bounds(scores, weight=weight)
 
 
 def doubts(problems: Sequence[Problem]) -> int:
-    """Return how many problems a new case is in doubt of: C - 1 classes, or a pair."""
+    """Return in how many problems a new case counts: C - 1 classes, or one pair."""
     return len(problems) - 1 if problems[0].negative is None else 1
 
 
 def _common_scale(folds: Sequence[ProblemRows], weight: Fraction) -> int:
-    """Return the scale of the weights of all folds."""
+    """Return the common scale of the weights of all folds."""
     weights = [rows.weights for rows in folds if rows.weights is not None]
     if not weights:
         return 0

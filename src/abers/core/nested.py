@@ -1,7 +1,8 @@
-"""Nested rules: the contents of several rules in those of one object.
+"""Nested rules: the contents of several rules, stored in one object.
 
-Their arrays stand end to end. Cells count rows, as integers or as weights, and one rule
-may differ in that from the next: so all are kept as floats, with a flag for integers.
+Their arrays are stored end to end. Cells count rows, as integers or as real weights,
+which may differ between the rules of one object; so all are stored as floats, with a
+flag for integers.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ if TYPE_CHECKING:
     from abers.core.fitted import Arrays, Facts, Stored
 
 PREFIXES: dict[type[Any], str] = {Rule: "rule_", PooledRule: "pooled_"}  # of arrays
-EITHER = "fi"  # letters of what may be integers or floats
+EITHER = "fi"  # letters of arrays that hold integers or floats
 
 
 def nested_letters(kind: type[Stored]) -> dict[str, str]:
-    """Return the letters of the arrays of several objects end to end."""
+    """Return the letters of the arrays of several objects, stored end to end."""
     return {
         name: letters[0] if letters == EITHER else letters
         for name, letters in layout_of(kind).arrays.items()
     }
 
 
-# Of rules or of pooled rules; those of the other kind are empty.
+# Of rules or of pooled rules; the arrays of the other kind are empty.
 ARRAYS: dict[str, str] = {
     "lengths": "i",
     **{
@@ -48,8 +49,9 @@ ARRAYS: dict[str, str] = {
 def joined(kind: type[Stored], parts: Sequence[Contents | None]) -> Arrays:
     """Return the arrays of several objects of one class end to end, and their lengths.
 
-    The lengths are those of all arrays of the first, in the order of their names, and 1
-    if it counts rows as integers, else 0; then those of the next. None has no arrays.
+    The lengths are those of all arrays of the first object, in the order of their
+    names, followed by 1 if it counts rows as integers, else 0; then the same for the
+    next object. None has no arrays.
     """
     types: dict[str, Any] = {
         name: DTYPES[letter] for name, letter in nested_letters(kind).items()
@@ -77,7 +79,7 @@ def joined(kind: type[Stored], parts: Sequence[Contents | None]) -> Arrays:
 def parted(
     kind: type[Stored], facts: Sequence[Facts | None], arrays: Arrays
 ) -> list[Contents | None] | None:
-    """Return the contents of objects whose arrays stand end to end; None if invalid."""
+    """Split arrays that are stored end to end into contents; None if invalid."""
     names = sorted(nested_letters(kind))
     lengths = arrays["lengths"]
     if lengths.size != len(facts) * (len(names) + 1) or (lengths < 0).any():
@@ -85,7 +87,7 @@ def parted(
     *by_name, flags = lengths.reshape(-1, len(names) + 1).T
     pieces: dict[str, list[NDArray[Any]]] = {}
     for name, sizes in zip(names, by_name, strict=True):
-        # A sum of huge lengths could overflow to the right one.
+        # The sum of huge lengths could overflow and still be right.
         if (sizes > arrays[name].size).any() or sizes.sum() != arrays[name].size:
             return None
         pieces[name] = np.split(arrays[name], np.cumsum(sizes)[:-1])
@@ -106,7 +108,7 @@ def parted(
 
 
 def _has_integers(kind: type[Stored], part: Contents | None) -> int:
-    """Tell whether what may be integers is stored as integers, and is there at all."""
+    """Return 1 if arrays that may hold integers do so and exist, else 0."""
     return int(
         part is not None
         and any(
@@ -119,7 +121,7 @@ def _has_integers(kind: type[Stored], part: Contents | None) -> int:
 
 
 def _integers(kind: type[Stored], arrays: Arrays) -> Arrays:
-    """Return what may be integers as integers, if it is whole."""
+    """Convert arrays that may hold integers to integers, if they are whole."""
     either = {
         n: arrays[n]
         for n, letters in layout_of(kind).arrays.items()
@@ -136,7 +138,7 @@ def _integers(kind: type[Stored], arrays: Arrays) -> Arrays:
 def rules_as_arrays(
     kind: type[Rule | PooledRule], rules: Sequence[Rule | PooledRule | None]
 ) -> tuple[list[Facts | None], Arrays]:
-    """Return the facts of rules, None where there is none, and all their arrays."""
+    """Return the facts of each rule, or None in place of one, and all their arrays."""
     parts = [None if rule is None else contents_of(rule) for rule in rules]
     prefix = PREFIXES[kind]
     own = joined(kind, parts)
@@ -162,7 +164,7 @@ def nested_rules(
 def flaw_of_nested(
     kind: type[Stored], parts: Sequence[Contents | None] | None
 ) -> str | None:
-    """Say why parts cannot be the contents of objects of a class, if so."""
+    """Return why parts cannot be the contents of objects of a class, or None."""
     if parts is None:
         return "its rules are not those that it lists"
     for part in parts:

@@ -2,13 +2,13 @@
 
 Let row i have weight w_i > 0, and let the rows be weighted exchangeable: given the bag
 of calibration rows and the new row, the new row is row i with probability w_i / sum w.
-So it is under covariate shift with w = dQ/dP, and under a prior shift that is known,
-where the weight depends on the label. If the rule is fitted with these weights, and the
-new row is added with its own, the bound that belongs to its label is calibrated.
+This holds under covariate shift with w = dQ/dP, and under a known prior shift, where
+the weight depends on the label. If the rule is fitted with these weights, and the new
+row is added with its own weight, the bound that belongs to its label is calibrated.
 
-The step functions of a rule are for a new row of weight 1 and do not determine the
-bounds for another: the masses 1, 1 and 1, 0 of zeros and ones at two scores have the
-same step functions as 0, 1 and 2, 0, but other bounds at weight 3. Hence the diagram.
+The step functions of a rule are for a new row of weight 1. They do not determine the
+bounds for another weight: zeros 1, 1 and ones 1, 0 at two scores have the same step
+functions as zeros 0, 1 and ones 2, 0, but other bounds at weight 3. Hence the diagram.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ MOST_UNITS = 2.0**62  # of all rows and a new one, in the kernel
 
 
 class RuleWithDiagram(Rule):
-    """A rule that keeps its diagram; made by `fit_rule(…, keep_diagram=True)`.
+    """A rule that keeps its diagram, from `fit_rule(…, keep_diagram=True)`.
 
-    It does all that a `Rule` does. Besides, its `bounds` and `probability` take the
-    weight of each new case, and it has confidence intervals: `interval`.
+    It does everything that a `Rule` does. In addition, `bounds` and `probability`
+    accept a weight for each new case, and `interval` returns confidence intervals.
     """
 
     __slots__ = ("_diagram", "_own_weight")
     _diagram: Diagram
-    _own_weight: _kernel.OwnWeight | None  # made when it is first needed
+    _own_weight: _kernel.OwnWeight | None  # made when first needed
     _layout: ClassVar = Layout(
         "rule-with-diagram",
         arrays={
@@ -67,7 +67,7 @@ class RuleWithDiagram(Rule):
 
     @property
     def keeps_diagram(self) -> bool:
-        """Whether it was fitted with `keep_diagram=True`."""
+        """Whether the rule was fitted with `keep_diagram=True`."""
         return True
 
     @property
@@ -92,11 +92,11 @@ class RuleWithDiagram(Rule):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         weight : float, array-like of shape (n,) or tuple of two, default=None
-            What each new case weighs, in the unit of `sample_weight`; above 0. A tuple
-            (w0, w1) if that depends on the label: the lower bound adds the case with
+            The weight of each new case, above 0, in the unit of `sample_weight`. If it
+            depends on the label, a tuple (w0, w1): the lower bound adds the case with
             weight w0, the upper one with w1. None is 1.
         n_threads : int, default=1
-            Threads that share the rows, if there are many and no weight is given.
+            Number of threads, used if there are many rows and no weights.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class RuleWithDiagram(Rule):
 
     @property
     def has_intervals(self) -> bool:
-        """Whether `interval` is possible: all calibration rows weigh 1."""
+        """Whether `interval` can be used: all calibration rows must have weight 1."""
         return super().guarantee is not guarantees.WEIGHTED
 
     def interval(self, scores: ArrayLike, confidence: float = 0.9) -> FloatArray:
@@ -148,13 +148,13 @@ class RuleWithDiagram(Rule):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         confidence : float, default=0.9
-            Probability with which the interval of a score covers, at least.
+            Coverage probability of the interval of a single score, at least.
 
         Returns
         -------
         ndarray of shape (n, 2)
-            Columns lower and upper; the bounds lie inside. Each score has rows of its
-            own, so that the limits of two scores need not be in their order.
+            Columns lower and upper; the bounds lie inside. Each score is based on
+            different rows, so the limits need not rise with the score.
 
         Notes
         -----
@@ -195,12 +195,12 @@ class RuleWithDiagram(Rule):
         )
 
     def with_metadata(self, metadata: Tags) -> RuleWithDiagram:
-        """Return the same rule with more tags; those of the same name are replaced.
+        """Return the same rule with more tags; existing names are overwritten.
 
         Parameters
         ----------
         metadata : mapping
-            Tags of your own (model, date, …).
+            Your own tags (model, date, …).
 
         Returns
         -------
@@ -210,7 +210,7 @@ class RuleWithDiagram(Rule):
         return with_diagram(super().with_metadata(metadata), self._diagram)
 
     def without_diagram(self) -> Rule:
-        """Return the rule of the same step functions that keeps no diagram.
+        """Return the rule with the same step functions and without the diagram.
 
         Returns
         -------
@@ -222,11 +222,11 @@ class RuleWithDiagram(Rule):
     def _units_of(
         self, weight: Weight, n_rows: int
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return weights as a 0 and as a 1 in units, and how much finer these are.
+        """Return weights as a 0 and as a 1, in finer units, and the refinement.
 
-        Units are those of the diagram, divided by the largest power of two with which
-        all rows and the new case do not exceed 2**53. That depends on its own weight
-        alone, so that a row has the same bits alone and in a batch.
+        Units are those of the diagram, divided by the largest power of two at which all
+        rows and the new case do not exceed 2**53. This depends on the case's own weight
+        only, so a row has the same bits alone and in a batch.
         """
         pair = weight if isinstance(weight, tuple) else (weight, weight)
         if len(pair) != len(("label 0", "label 1")):
@@ -267,7 +267,7 @@ class RuleWithDiagram(Rule):
         return _joined(super()._contents(), self._diagram)
 
     def _keep(self, rule: Rule, diagram: Diagram) -> None:
-        """Become a rule, and keep its diagram."""
+        """Take over the state of a rule, and keep its diagram."""
         Rule.__init__(
             self,
             rule._table,  # noqa: SLF001 (shared)
@@ -300,7 +300,7 @@ class RuleWithDiagram(Rule):
 
 
 def with_diagram(rule: Rule, diagram: Diagram) -> RuleWithDiagram:
-    """Return a rule that keeps the diagram to which it was fitted; both are shared."""
+    """Return a rule with the diagram to which it was fitted; both are shared."""
     made = object.__new__(RuleWithDiagram)
     made._keep(rule, diagram)
     return made
@@ -335,7 +335,7 @@ def _diagram_of(facts: Facts, arrays: Arrays) -> Diagram:
 
 
 def _flaw_of_fit(facts: Facts, arrays: Arrays) -> str | None:
-    """Say that the rule is not the one of its diagram, if so: it is fitted again."""
+    """Return a message if the rule differs from a new fit to its diagram, else None."""
     diagram = _diagram_of(facts, arrays)
     negatives, positives, scale = diagram.units
     quantiles = diagram.score_quantiles

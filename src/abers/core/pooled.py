@@ -55,12 +55,13 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray, LabelArray
 
 RENUMBER = "Renumber them: np.unique(folds, return_inverse=True)[1]."
-# As a Fraction prints itself; "1e999999999", which it reads too, would fill the memory.
+# The form in which a Fraction prints itself. It also reads "1e999999999", which would
+# fill the memory.
 FRACTION = re.compile("N(/N)?".replace("N", "[1-9][0-9]{0,15}"))  # up to 2**53
 
 
 def is_weight_of_a_case(value: object) -> bool:
-    """Tell whether this is the text of a reduced fraction."""
+    """Return whether this is the text of a reduced fraction."""
     return (
         isinstance(value, str)
         and FRACTION.fullmatch(value) is not None
@@ -73,17 +74,17 @@ class PooledRule(Fitted):
     """A cross predictor as one rule: isotonic regression on the folds as a star.
 
     Made by `fit_pooled_rule`, or from a diagram for each fold. The calibration cases of
-    each fold are ordered by the scores of the fold's own model, and all K orders meet
-    in the new case, which has K scores. One isotonic regression respects them all. A
-    pooled rule never changes: equal ones compare equal, and threads may share one. It
-    keeps the calibration scores and labels as one diagram a fold.
+    each fold are ordered by the scores of the fold's own model. All K orders meet in
+    the new case, which has K scores, and one isotonic regression respects them all. A
+    pooled rule is immutable: equal rules compare equal, and threads may share one. It
+    keeps the calibration scores and labels as one diagram per fold.
 
     The **bounds** are the estimated probability of label 1 after adding the new case to
     the calibration data with label 0 (lower) and with label 1 (upper). They are not a
     confidence interval, and they shrink to a point as data grow; they are narrow,
-    because they see the cases of all folds. Unlike the bounds of a `Rule`, they have no
-    proven guarantee of calibration (nor has the ordinary cross predictor, which merges
-    the bounds of K rules).
+    because they use the cases of all folds. Unlike the bounds of a `Rule`, they have no
+    proven guarantee of calibration. (The ordinary cross predictor, which merges the
+    bounds of K rules, has none, either.)
 
     Parameters
     ----------
@@ -91,17 +92,17 @@ class PooledRule(Fitted):
         The calibration set of each fold; None for a fold without rows. If all are
         None, the bounds are 0 and 1.
     weight : int, Fraction or float, default=1
-        What the new case weighs, with its postulated label.
+        The weight of the new case with its postulated label.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
     metadata : mapping, default=None
-        The user's own tags.
+        Your own tags.
 
     Notes
     -----
-    This is the end of Section 3 of the paper ("Isotonising the centre"), by exact
-    arithmetic: both bounds are rationals rounded once. For K = 1 and weight 1 they are
-    those of `fit_rule`.
+    This implements the end of Section 3 of the paper ("Isotonising the centre") in
+    exact arithmetic: both bounds are rationals rounded once. For K = 1 and weight 1
+    they equal those of `fit_rule`.
 
     Examples
     --------
@@ -158,12 +159,12 @@ class PooledRule(Fitted):
 
     @property
     def n_folds(self) -> int:
-        """Number of folds, hence of scores that a new case must have."""
+        """Number of folds, which is the number of scores of a new case."""
         return len(self._diagrams)
 
     @property
     def weight(self) -> Fraction:
-        """What the new case weighs, with its postulated label."""
+        """The weight of the new case with its postulated label."""
         return self._weight
 
     @property
@@ -183,7 +184,7 @@ class PooledRule(Fitted):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
+        """Your own tags, as given to `save`; read-only."""
         return self._metadata
 
     @property
@@ -199,7 +200,7 @@ class PooledRule(Fitted):
         scores : array-like of shape (n, K)
             Column k holds the scores by the model of fold k; ±inf allowed, NaN refused.
         n_threads : int, default=1
-            Threads that share the rows, if there are many.
+            Number of threads, used if there are many rows.
 
         Returns
         -------
@@ -225,9 +226,9 @@ class PooledRule(Fitted):
         scores : array-like of shape (n, K)
             Column k holds the scores by the model of fold k; ±inf allowed, NaN refused.
         loss : {"log", "brier"}, default="log"
-            The loss whose worst excess over the better bound is made smallest.
+            The loss for which the merge is minimax.
         n_threads : int, default=1
-            Threads that share the rows, if there are many.
+            Number of threads, used if there are many rows.
 
         Returns
         -------
@@ -279,20 +280,20 @@ def fit_pooled_rule(
     Parameters
     ----------
     scores : array-like of shape (n,)
-        The score of each case by the model of its own fold, which has not seen it;
+        The score of each case by the model of its fold, which was not trained on it;
         ±inf allowed.
     labels : array-like of shape (n,)
         0 or 1, or bool.
     folds : array-like of shape (n,)
         The fold of each case: integers 0 … K - 1, without gaps.
     weight : int, Fraction or float, default=1
-        What a new case weighs, with its postulated label: a positive integer, a
-        `fractions.Fraction`, or a float that is 1/m for an integer m. K weighs the
-        doubt about a new case as heavily as merging the bounds of K rules does.
+        The weight of a new case with its postulated label: a positive integer, a
+        `fractions.Fraction`, or a float 1/m with an integer m. With weight K, the
+        bounds are about as wide as the merged bounds of K rules.
     sample_weight : array-like of shape (n,), default=None
-        A row of weight w counts as w rows. A fold whose rows all
-        weigh 0 is empty. Weights that are not all whole are rounded once, all to
-        multiples of one power of two; the rule is exact after that.
+        A row of weight w counts as w rows. A fold whose rows all have weight 0 is
+        empty. Weights that are not all whole are rounded once, to multiples of a power
+        of two; the rule is exact after that.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -305,7 +306,7 @@ def fit_pooled_rule(
     -----
     InvertedScoresWarning
         If the scores run the other way within the folds, significantly (p < 0.001).
-        Weights that are not all whole count by their effective number.
+        Real weights count by their effective number.
 
     Examples
     --------
@@ -334,7 +335,7 @@ def fitted_pooled_rule(
     weight: float | Fraction = 1,
     increasing: bool = True,
 ) -> tuple[PooledRule, MannWhitney | None]:
-    """Fit a pooled rule without a warning, and test its rows within the folds."""
+    """Fit a pooled rule without a warning; also test for inverted scores."""
     new_case = as_fraction(weight, "weight")
     if sample_weight is None:
         diagrams = _counted(scores, labels, folds)
@@ -350,7 +351,7 @@ def fitted_pooled_rule(
 
 
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:
-    """Return a diagram of each fold: rows of weight one."""
+    """Return a diagram for each fold, of rows of weight 1."""
     s, y, fold = _as_rows_of_folds(scores, labels, folds)
     validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=bool))
     return [Diagram.from_rows(s[rows], y[rows]) for rows in _rows_of(fold)]
@@ -363,9 +364,9 @@ def _weighted(
     sample_weight: object,
     new_case: Fraction,
 ) -> tuple[list[Diagram | None], list[tuple[float, float] | None]]:
-    """Return a diagram of each fold that has a row with a weight, all of one scale.
+    """Return a diagram of one common scale for each fold with weights.
 
-    With it the effective numbers of zeros and ones, if weights are not all whole.
+    Also returns the effective numbers of zeros and ones, if weights are not whole.
     """
     s, y, fold = _as_rows_of_folds(scores, labels, folds)
     w = validation.as_weights(sample_weight, s.size)
@@ -385,7 +386,7 @@ def _weighted(
 
 
 def _rows_of(folds: IntArray) -> list[IntArray]:
-    """Return the rows of each fold, whose numbers have no gaps."""
+    """Return the rows of each fold; fold numbers have no gaps."""
     sizes = np.bincount(folds)
     # Short integers are sorted in linear time.
     short = folds.astype(np.uint16) if sizes.size <= 2**16 else folds
@@ -404,7 +405,7 @@ def _as_rows_of_folds(
 def _structure(
     diagrams: Sequence[Diagram | None], weight: Fraction, *, increasing: bool
 ) -> _kernel.PooledCounts:
-    """Build what the kernel searches, in units of one scale."""
+    """Build the kernel's search structure, in units of one scale."""
     masses, new_case = in_units(diagrams, weight)
     return _kernel.PooledCounts(
         [(NOTHING if fold is None else fold).scores for fold in diagrams],
@@ -419,9 +420,9 @@ def _structure(
 def in_units(
     diagrams: Sequence[Diagram | None], weight: Fraction
 ) -> tuple[list[Units], int]:
-    """Return the masses of each fold in units of one scale, and the new case's.
+    """Return the masses of each fold, and the new case's, in units of one scale.
 
-    A mass of one unit counts as the denominator of the weight.
+    A mass of one unit is multiplied by the denominator of the weight.
     """
     folds = [(NOTHING if fold is None else fold).units for fold in diagrams]
     scale = common_scale(folds, "diagrams", weight)
@@ -432,7 +433,7 @@ def in_units(
 
 
 def as_score_columns(values: object, n_columns: int) -> FloatArray:
-    """Return contiguous rows of doubles, a column for each fold; NaN is missing."""
+    """Return a contiguous array of doubles, one column per fold; NaN is missing."""
     array = validation.as_table(values, "scores")
     if array.ndim != 2:
         msg = (
@@ -452,7 +453,7 @@ def as_score_columns(values: object, n_columns: int) -> FloatArray:
 
 
 def as_folds(values: object, size: int) -> IntArray:
-    """Return the fold of each row: integers from 0 on, without gaps."""
+    """Return the fold of each row: integers from 0, without gaps."""
     folds = validation.as_column(values, "folds")
     validation.check_length(folds.size, size, "folds", "scores")
     bad = ~np.isfinite(folds) | (folds != np.floor(folds))
@@ -479,7 +480,7 @@ def as_folds(values: object, size: int) -> IntArray:
 
 
 def check_folds_exist(n_folds: int) -> None:
-    """Refuse a pooled rule of no folds at all."""
+    """Raise if a pooled rule would have no folds."""
     if not n_folds:
         msg = "diagrams must not be empty; got no fold."
         raise InvalidData(msg)
@@ -511,7 +512,7 @@ def as_fraction(value: object, name: str) -> Fraction:
 
 
 def _can_weigh(fraction: Fraction) -> bool:
-    """Tell whether a new case may weigh so much beside rows of weight 1."""
+    """Return whether a new case may have this weight next to rows of weight 1."""
     return (
         0
         < fraction.numerator + fraction.denominator
@@ -520,10 +521,10 @@ def _can_weigh(fraction: Fraction) -> bool:
 
 
 def _simple_fraction(value: Any) -> Fraction | None:
-    """Read a positive fraction without guessing; None if there is none."""
+    """Return a positive fraction if the value is exactly one, else None."""
     if not 0 < value < np.inf:
         return None
-    if isinstance(value, Rational):  # ints of numpy are registered as such
+    if isinstance(value, Rational):  # numpy's integers are registered as such
         return Fraction(int(value.numerator), int(value.denominator))
     number = float(value)
     if number.is_integer():
@@ -535,7 +536,7 @@ def _simple_fraction(value: Any) -> Fraction | None:
 
 
 def _nearby_fraction(value: Any) -> Fraction:
-    """Suggest what may be meant."""
+    """Suggest a nearby valid weight."""
     guess = Fraction(0)
     if np.isfinite(float(value)):
         guess = Fraction(float(value)).limit_denominator(1000)

@@ -1,13 +1,7 @@
-"""Partially ordered scores: one rule for several scores, without a formula for them.
+"""Partially ordered scores: one rule for several scores, with no formula for them.
 
-It has no table: it is its calibration cases, in the partial order of their scores. ::
-
-    rows of d scores, labels ──> equal ones pooled ──> PosetRule
-                                                           │
-             levels of the cases alone                     │  kernel/poset.hpp
-             best upper set: d <= 2                        │  kernel/upper_sweep.hpp
-             best upper set: d >= 3                        v  kernel/upper_flow.hpp
-    rows of d scores ──> levels around each ──> slices, split at averages ──> bounds
+The rule has no table: it consists of its calibration cases, in the partial order of
+their scores. ::
 """
 
 from __future__ import annotations
@@ -45,11 +39,11 @@ if TYPE_CHECKING:
 LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
 MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
 MOST_NUMBERED = 2**31 - 1  # in one or two columns, by integers of 32 bits
-_ROWS_A_CALL = 256  # between two chances for Ctrl-C, for each thread
+_ROWS_A_CALL = 256  # between checks for Ctrl-C, in each thread
 
 
 def are_flags(value: object) -> bool:
-    """Tell whether this is a list of at least one True or False."""
+    """Return whether this is a list of at least one bool."""
     return (
         isinstance(value, list) and bool(value) and all(type(v) is bool for v in value)
     )
@@ -58,11 +52,11 @@ def are_flags(value: object) -> bool:
 class PosetRule(Fitted):
     """A Venn-Abers predictor for cases that have several scores each.
 
-    Made by `fit_poset_rule`. One case is above another if none of its scores is lower;
-    two cases of which each has a higher score than the other are not comparable. The
-    rule is the isotonic regression on this partial order. It assumes that a higher
-    score never means a lower probability, and nothing about how the scores combine.
-    A rule never changes: equal ones compare equal, and threads may share one.
+    Made by `fit_poset_rule`. One case is above another if none of its scores is lower.
+    If each of two cases has a score higher than the other's, they are not comparable.
+    The rule is the isotonic regression on this partial order. It assumes that a higher
+    score never means a lower probability, and nothing about how the scores combine. A
+    rule is immutable: equal rules compare equal, and threads may share one.
 
     The **bounds** are the estimated probability of label 1 after adding the new case to
     the calibration data with label 0 (lower) and with label 1 (upper). With unit
@@ -79,16 +73,16 @@ class PosetRule(Fitted):
     positives : array-like of shape (k,)
         Rows labelled 1 with these scores.
     increasing : bool or sequence of d bools, default=True
-        Whether a higher score means a higher probability, for all columns or each.
+        Whether a higher score means a higher probability, for all columns or for each.
     metadata : mapping, default=None
-        The user's own tags.
+        Your own tags.
 
     Notes
     -----
     This is the remark on partially ordered scores in Section 2 of the paper. Bounds are
     exact rationals, rounded once; with one column they are those of `fit_rule`. The
-    regression is found by splitting: the cases above and below an average are told
-    apart by a maximum flow, for one or two columns by a sweep that needs no network.
+    regression is found by splitting the cases above and below an average: by a maximum
+    flow, or, for one or two columns, by a sweep that needs no network.
 
     Examples
     --------
@@ -111,7 +105,7 @@ class PosetRule(Fitted):
     )
     _layout: ClassVar = Layout(
         "poset-rule",
-        # The rows of scores stand end to end.
+        # The rows of scores are stored end to end.
         arrays={"negatives": "i", "positives": "i", "scores": "f"},
         facts={"increasing": are_flags, "metadata": are_tags},
     )
@@ -143,7 +137,7 @@ class PosetRule(Fitted):
 
     @property
     def scores(self) -> FloatArray:
-        """The different vectors of scores (k, d) among the calibration cases."""
+        """The distinct vectors of scores (k, d) among the calibration cases."""
         return frozen(self._turned(self._points))
 
     @property
@@ -178,7 +172,7 @@ class PosetRule(Fitted):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
+        """Your own tags, as given to `save`; read-only."""
         return self._metadata
 
     @property
@@ -194,7 +188,7 @@ class PosetRule(Fitted):
         scores : array-like of shape (n, d)
             Columns as in the fit; ±inf allowed, NaN refused.
         n_threads : int, default=1
-            Threads that share the rows.
+            Number of threads.
 
         Returns
         -------
@@ -222,9 +216,9 @@ class PosetRule(Fitted):
         scores : array-like of shape (n, d)
             Columns as in the fit; ±inf allowed, NaN refused.
         loss : {"log", "brier"}, default="log"
-            The loss whose worst excess over the better bound is made smallest.
+            The loss for which the merge is minimax.
         n_threads : int, default=1
-            Threads that share the rows.
+            Number of threads.
 
         Returns
         -------
@@ -236,7 +230,7 @@ class PosetRule(Fitted):
         return merging.MINIMAX[loss](lower, upper)
 
     def _turned(self, scores: FloatArray) -> FloatArray:
-        """Negate decreasing columns, or turn them back; one kind of zero is left."""
+        """Negate the decreasing columns, or undo that; -0.0 becomes 0.0."""
         turned: FloatArray = scores * np.where(self._increasing, 1.0, -1.0) + 0.0
         return turned
 
@@ -296,12 +290,12 @@ def fit_poset_rule(
     increasing: bool | Sequence[bool] = True,
     sample_weight: ArrayLike | None = None,
 ) -> PosetRule:
-    """Fit one rule to several scores for each case, say those of two models.
+    """Fit one rule to several scores per case, say those of two models.
 
     Parameters
     ----------
     scores : array-like of shape (n, d)
-        The scores of each case, a column each; ±inf allowed. Columns need no common
+        The scores of each case, one per column; ±inf allowed. Columns need no common
         scale: only the order within each counts.
     labels : array-like of shape (n,)
         0 or 1, or bool.
@@ -323,14 +317,15 @@ def fit_poset_rule(
 
     Notes
     -----
-    One or two columns take any number of rows: with 10,000 of them a prediction takes a
-    fraction of a millisecond. Three and more columns take up to 10,000 different rows,
-    because all pairs are compared; a prediction takes some milliseconds.
+    With one or two columns, any number of rows is allowed; with 10,000, a prediction
+    takes a fraction of a millisecond. With three or more columns, at most 10,000
+    distinct rows are allowed, since all pairs are compared; a prediction takes some
+    milliseconds.
 
-    The more columns, the fewer cases are comparable and the wider the bounds. Two or
-    three models of about equal strength are what this is for; where one is much better
-    than the others, combine them first (say, by logistic regression on other rows) and
-    calibrate the result by `fit_rule`.
+    The more columns, the fewer cases are comparable and the wider the bounds. This is
+    meant for two or three models of about equal strength. If one is much better than
+    the others, combine them first (say, by logistic regression on other rows) and
+    calibrate the result with `fit_rule`.
 
     Examples
     --------
@@ -370,7 +365,7 @@ def fit_poset_rule(
 def _pooled(
     points: FloatArray, zeros: IntArray, ones: IntArray
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Sort points by their columns, and add the counts of equal ones up."""
+    """Sort points by their columns, and add the counts of equal points."""
     order = np.lexsort(points.T[::-1])
     points = points[order]
     starts = np.flatnonzero(
@@ -384,7 +379,7 @@ def _pooled(
 
 
 def _can_be_solved(n_scores: int, n_points: int, total: int) -> bool:
-    """Tell whether the kernel solves an order of such a size."""
+    """Return whether the kernel can solve an order of this size."""
     try:
         check_vector_total(total, "counts")
         check_vector_points(n_points, n_scores)
@@ -396,7 +391,7 @@ def _can_be_solved(n_scores: int, n_points: int, total: int) -> bool:
 def _warn_of_inverted_columns(
     against: dict[int, MannWhitney], flags: tuple[bool, ...]
 ) -> None:
-    """Warn, once, of columns that run against the labels, the surest first."""
+    """Warn once about columns with inverted scores, the most significant first."""
     if not against:
         return
     column, test = next(iter(against.items()))
@@ -416,7 +411,7 @@ def _warn_of_inverted_columns(
 def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray:
     """Return contiguous rows of doubles, each a vector of scores; NaN is missing.
 
-    `n_columns` is how many there must be; None: at least one.
+    `n_columns` is the required number of columns; None requires at least one.
     """
     array = validation.as_table(values, "scores")
     if array.ndim != 2:
@@ -444,13 +439,13 @@ def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray
 def check_vectors_and_labels(
     scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
 ) -> None:
-    """Refuse rows with a NaN, and labels other than 0 and 1, in rows that count."""
+    """Raise for NaN, and for labels other than 0 and 1, in rows that count."""
     missing = np.isnan(scores).any(axis=1)
     validation.check_scores_and_labels(np.where(missing, np.nan, 0.0), labels, kept)
 
 
 def as_directions(value: object, n_columns: int, name: str) -> tuple[bool, ...]:
-    """Return True or False for each column, from one for all or one for each."""
+    """Return a bool for each column, given one for all or one for each."""
     if isinstance(value, bool | np.bool_):
         return (bool(value),) * n_columns
     flags = list(value) if isinstance(value, list | tuple | np.ndarray) else [None]
@@ -490,7 +485,7 @@ def as_whole_weights(
 
 
 def check_vector_total(total: float, name: str) -> None:
-    """Refuse more rows than products of 62 bits are exact for."""
+    """Raise if there are more rows than exact products of 62 bits allow."""
     if total >= LARGEST_VECTOR_TOTAL:
         msg = (
             f"{name} must add up to less than 2**32 - 1, because partial orders are "
@@ -500,7 +495,7 @@ def check_vector_total(total: float, name: str) -> None:
 
 
 def check_vector_points(n_points: int, n_columns: int) -> None:
-    """Refuse more points than can be compared in pairs, or be numbered."""
+    """Raise for more points than can be compared in pairs, or numbered."""
     if n_columns > 2 and n_points > MOST_VECTORS:
         msg = (
             f"with {n_columns} columns of scores there must be at most {MOST_VECTORS} "

@@ -1,9 +1,9 @@
-"""Predictions: what a predictor of any kind gives for some rows.
+"""Predictions: what every kind of predictor returns for some rows.
 
 Rules, calibrators, classifiers and plain probabilities all become `Predictions`, which
-evaluations, checks, plots and reports read. They have a column per class. Of two
-classes one is shown, that of `pos_label`; of more, all of them, or the top label: the
-most probable class of each row.
+evaluations, checks, plots and reports read. There is one column per class. With two
+classes, results are about one of them, `pos_label`; with more, about all of them or
+about the top label, the most probable class of each row.
 """
 
 from __future__ import annotations
@@ -32,59 +32,59 @@ NO_LABELS = np.empty(0, dtype=np.int64)
 
 
 class ProbabilityColumn(NamedTuple):
-    """Probabilities of one event, and in which rows it occurred."""
+    """Probabilities of an event, and the rows in which it occurred."""
 
     labels: NDArray[np.bool_]
     probabilities: FloatArray
 
 
 class FoldScores(NamedTuple):
-    """The scores of one class, or of the second of two, by the model of each fold."""
+    """The scores of one class (or of the second of two) from the model of each fold."""
 
-    fits: tuple[Rule | Diagram | None, ...]  # of the calibration rows of each fold
-    scores: tuple[FloatArray, ...]  # of the rows predicted
+    fits: tuple[Rule | Diagram | None, ...]  # of each fold's calibration rows
+    scores: tuple[FloatArray, ...]  # of the predicted rows
     n_rows: float  # total weight of the calibration rows
 
 
 @dataclass(frozen=True, slots=True)
 class FitSource:
-    """The fit that predictions come from; empty if nothing is known of it."""
+    """The fit behind the predictions; empty if unknown."""
 
-    rules: tuple[Rule, ...] = ()  # those of all folds and problems
+    rules: tuple[Rule, ...] = ()  # of all folds and problems
     n_rows: float | None = None  # total weight of the calibration rows
-    n_positives: float | None = None  # of two classes, the second
+    n_positives: float | None = None  # with two classes, of the second
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    # The rule that was given the scores; that of all groups if there are several.
+    # The rule that was applied to the scores; that of all groups if there are several.
     rule: Rule | None = None
-    # It tells a class from another one, or from all others (None).
+    # It compares a class with another one, or with all others (None).
     separated: tuple[int, int | None] = (1, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """Probabilities of n rows and C classes, and all that is known beside them.
+    """Probabilities of n rows and C classes, and everything known about them.
 
     Attributes
     ----------
     probabilities : ndarray of shape (n, C)
-        A column per class.
+        One column per class.
     classes : tuple
         The labels, in the order of the columns.
     labels : ndarray of shape (n,)
-        The observed classes, by their place in `classes`; empty if unknown.
+        The observed classes, as indices into `classes`; empty if unknown.
     shown : int or None
-        Of two classes, the column that results are about; None with more.
+        With two classes, the column that results are about; None with more.
     bounds : ndarray of shape (n, C, 2) or None
         Lower and upper probabilities.
     before : ndarray of shape (n, C) or None
         Probabilities before calibration.
     scores : ndarray of shape (n,) or None
-        What `source.rule` was given. None for a predictor of several models, whose
-        probabilities follow no single column of scores.
+        The scores to which `source.rule` was applied. None for a predictor with several
+        models, whose probabilities do not follow a single column of scores.
     source : FitSource
         The rules behind the predictions.
     by_fold : tuple of FoldScores
-        Of two classes one, of more one for each class; none if the fit did not keep the
+        One entry for two classes, else one per class; empty if the fit did not keep the
         distribution of its scores, or compared classes in pairs.
     guarantee : Guarantee or None
         What is proven of the bounds; None without bounds.
@@ -114,7 +114,7 @@ class Predictions:
         before: FloatArray | None = None,
         **more: Any,
     ) -> Self:
-        """Make predictions from columns of the second class; bounds are (n, 2)."""
+        """Make predictions from columns about the second class; bounds are (n, 2)."""
         return cls(
             both_classes(p),
             classes,
@@ -142,7 +142,7 @@ class Predictions:
         return Predictions(self.before, self.classes, self.labels, self.shown)
 
     def column(self) -> ProbabilityColumn:
-        """Return the class shown; of more than two classes, the top label."""
+        """Return the class that is shown; with more than two classes, the top label."""
         if self.shown is not None:
             return self.class_column(self.shown)
         top = self.probabilities.argmax(axis=1)
@@ -155,13 +155,13 @@ class Predictions:
         return ProbabilityColumn(self.labels == place, self.probabilities[:, place])
 
     def column_bounds(self) -> FloatArray | None:
-        """Return the bounds of the class shown, or of the top label: (n, 2)."""
+        """Return the bounds of the class that is shown, or of the top label: (n, 2)."""
         if self.bounds is None or self.shown is not None:
             return None if self.bounds is None else self.bounds[:, self.shown]
         return self._of_each_row(self.bounds, self.probabilities.argmax(axis=1))
 
     def column_scores(self) -> FloatArray | None:
-        """Return the scores, negated for the first of two classes."""
+        """Return the scores, negated if the first of two classes is shown."""
         if self.scores is None or self.shown != 0:
             return self.scores
         return 0.0 - self.scores
@@ -172,9 +172,9 @@ class Predictions:
         return rule.mirrored() if rule is not None and self.shown == 0 else rule
 
     def row_losses(self, loss: LossName) -> FloatArray:
-        """Return the loss of each row; the Brier loss of two classes is the plain one.
+        """Return the loss of each row; for two classes, Brier loss is a single square.
 
-        With more classes squared differences are added up over them.
+        With more classes, squared differences are summed over them.
         """
         if self.shown is None:
             return class_losses(self.probabilities, self.labels, loss)
@@ -182,7 +182,7 @@ class Predictions:
         return row_losses(p, ~labels, labels, loss)
 
     def taken(self, rows: NDArray[Any]) -> Predictions:
-        """Take some of the rows, by a mask or by their numbers."""
+        """Return some of the rows, by a mask or by index."""
         tables: dict[str, Any] = {
             name: None if table is None else table[rows]
             for name in ("probabilities", "bounds", "before", "scores")
@@ -192,7 +192,7 @@ class Predictions:
         return replace(self, labels=labels, by_fold=(), **tables)
 
     def against_rest(self, place: int) -> Predictions:
-        """Turn one class against the rest into predictions of two classes."""
+        """Return two-class predictions of one class against the rest."""
         others = tuple(c for at, c in enumerate(self.classes) if at != place)
         return Predictions.of_two_classes(
             self.probabilities[:, place],

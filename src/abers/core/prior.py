@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray
 
-PRIOR_TAG = "abers:prior"  # the base rate that a rule was adjusted to
+PRIOR_TAG = "abers:prior"  # the base rate to which a rule was adjusted
 
 
 def adjust_prior(
@@ -90,10 +90,10 @@ def adjust_prior(
 
 
 def adjusted(p: FloatArray, before: float, after: float) -> FloatArray:
-    """Adjust what is checked already.
+    """Adjust checked probabilities.
 
-    Each step of 1 / (1 + ((1-p) b) / (p a)) is monotone in p after rounding, too:
-    bounds stay in order, and so do the steps of a rule.
+    Each step of 1 / (1 + ((1-p) b) / (p a)) is monotone in p even after rounding, so
+    bounds and the steps of a rule stay in order.
     """
     if before == after:
         return p.copy()
@@ -137,7 +137,7 @@ def _as_rates(values: ArrayLike, size: int, name: str) -> FloatArray:
 
 
 def base_rate(metadata: Mapping[str, Any], n_positives: float, n_rows: float) -> float:
-    """Return the base rate that a rule is for: that of its fit, or a later prior."""
+    """Return the base rate of a rule: that of its fit, or of a later `with_prior`."""
     fitted_rate = metadata.get(PRIOR_TAG)
     if fitted_rate is not None:
         return validation.as_rate(fitted_rate, f"the tag {PRIOR_TAG!r}")

@@ -1,4 +1,4 @@
-"""The base rate of rows without labels, estimated from where their scores lie."""
+"""Estimate the base rate of unlabelled rows from the distribution of their scores."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ if TYPE_CHECKING:
     from abers.core.cells import Cells
     from abers.validation import FloatArray, IntArray
 
-POWER = 3  # of the ranks: most weight where the rarer label is most frequent
+POWER = 3  # of the ranks; puts most weight where the rarer label is most frequent
 HALF = 0.5
-SMALLEST_DISTANCE = 1e-12  # of means between 0 and 1
+SMALLEST_DISTANCE = 1e-12  # between two means in [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class PriorEstimate:
-    """A base rate, estimated from rows without labels.
+    """A base rate, estimated from unlabelled rows.
 
     Attributes
     ----------
     rate : float
         The share of positives among these rows, between 0 and 1.
     standard_error : float
-        What the calibration rows and these rows leave open. Infinite if the scores do
-        not tell the labels apart, or if there is one row only of a label, or one new
-        row.
+        The uncertainty due to both samples. Infinite if the scores do not separate the
+        labels, if a label has only one row, or if there is only one new row.
     n_rows : int
-        Rows that it was estimated from.
+        Number of rows that it was estimated from.
     """
 
     rate: float
@@ -53,12 +52,13 @@ class _Mean(NamedTuple):
 
 
 def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
-    """Estimate the share of positives among rows without labels.
+    """Estimate the share of positives among unlabelled rows.
 
     It assumes that P(score | label) is what it was at calibration, so that only the
     share of positives has changed. **If something else has changed, the estimate is
-    wrong, and nothing here would notice.** The probabilities of the rule play no part:
-    merged bounds are pulled towards one half, and an estimate by them is, too.
+    wrong, and nothing here would notice.** It does not use the rule's probabilities:
+    merged bounds are pulled towards one half, and an estimate based on them would be,
+    too.
 
     Parameters
     ----------
@@ -73,20 +73,18 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     PriorEstimate
         The rate, with its standard error.
 
-    Notes
-    -----
-    Let f be any function of the score, m1 and m0 its means over the calibration rows
-    with label 1 and 0, and m its mean over the new rows. If positives and negatives
-    look as they did, m = q m1 + (1 - q) m0 for the new rate q, so that
-    q = (m - m0) / (m1 - m0). With v1, v0 and v, the variances of the three means, and
-    D = m1 - m0, the squared standard error is (q² v1 + (1 - q)² v0 + v) / D². A
-    quotient of means is biased; (q (v1 + v0) - v0) / D² is subtracted, which is that
-    bias to the second order. The result is cut to [0, 1].
+    Notes ----- Let f be any function of the score, m1 and m0 its means over the
+    calibration rows with label 1 and 0, and m its mean over the new rows. If the scores
+    of positives and of negatives are distributed as before, m = q m1 + (1 - q) m0 for
+    the new rate q, so that q = (m - m0) / (m1 - m0). With v1, v0 and v, the variances
+    of the three means, and D = m1 - m0, the squared standard error is (q² v1 + (1 - q)²
+    v0 + v) / D². A quotient of means is biased; the bias to second order, (q (v1 + v0)
+    - v0) / D², is subtracted. The result is clipped to [0, 1].
 
     f is r³ (1 - (1 - r)³ if more than half of the calibration rows are positive), where
     r is the rank among calibration rows and new rows together, in the direction of the
     rule. It does not depend on labels, and is steep where the rarer label is frequent.
-    Ranks are those of the rule's cells, which is all that a rule keeps of its rows.
+    Ranks are computed from the rule's cells, the only counts of its rows that it keeps.
 
     Examples
     --------
@@ -119,7 +117,7 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
 
 
 def _cells_of(rule: Rule) -> Cells:
-    """Return the rows that a rule was fitted to, by cells, if it knows them."""
+    """Return the calibration rows of a rule by cell, or None if unknown."""
     if rule.cells is None:
         msg = (
             "rule must know where its calibration rows were; got one that does not, "
@@ -142,10 +140,10 @@ def _cells_of(rule: Rule) -> Cells:
 def _centred(cells: Cells, shared: np.ndarray) -> tuple[FloatArray, FloatArray]:
     """Return rows and positives by cell, half of each row on a cut moved below it.
 
-    A cut is a calibration score, and is counted in the cell above it. No new row is
-    there, unless scores are tied (`shared`), so calibration rows would seem to stand
-    half a row higher than they do. Its label is not known; the mean of its cell is as
-    good.
+    A cut is a calibration score, and is counted in the cell above it. No new row lies
+    there, unless scores are tied (`shared`), so calibration rows would seem to rank
+    half a row too high. The label of such a row is unknown; the mean of its cell is
+    used.
     """
     moved = np.append(0.0, np.where(shared, 0.0, HALF))
     share = moved / np.maximum(cells.counts, 1)
@@ -157,7 +155,7 @@ def _centred(cells: Cells, shared: np.ndarray) -> tuple[FloatArray, FloatArray]:
 
 
 def _powers_of_ranks(rows: FloatArray, *, rare: bool, increasing: bool) -> FloatArray:
-    """Return the function whose means are compared, for each cell."""
+    """Return the value for each cell of the function whose means are compared."""
     rank = (np.cumsum(rows) - rows / 2) / rows.sum()
     if not increasing:
         rank = 1 - rank
@@ -166,8 +164,8 @@ def _powers_of_ranks(rows: FloatArray, *, rare: bool, increasing: bool) -> Float
 
 
 def _mean(f: FloatArray, rows: FloatArray | IntArray) -> _Mean:
-    """Return the mean over rows; how a single row scatters is not known."""
-    size = round(rows.sum().item())  # halves of rows add up, but for rounding
+    """Return the mean over rows; the variance of a single row is unknown."""
+    size = round(rows.sum().item())  # half rows add up to whole ones, but for rounding
     value = (rows @ f).item() / size
     if size == 1:
         return _Mean(value, math.inf)
@@ -179,7 +177,7 @@ def _estimated(
 ) -> PriorEstimate:
     """Solve for the rate, and correct the second-order bias of the quotient."""
     distance = ones.value - zeros.value
-    if abs(distance) < SMALLEST_DISTANCE:  # every rate is as likely as the old one
+    if abs(distance) < SMALLEST_DISTANCE:  # every rate fits as well as the old one
         return PriorEstimate(old, math.inf, n_rows)
     q = (new.value - zeros.value) / distance
     bias, error = 0.0, math.inf

@@ -1,9 +1,9 @@
 """Regression: bounds for the mean of a numeric target, by isotonic regression.
 
 A target y between a and b counts as (y - a) / (b - a) ones and (b - y) / (b - a) zeros.
-The isotonic regression of such counts is that of the targets, so that the bounds are
-those of a rule, moved from 0 and 1 to a and b. An end that is not known is replaced by
-a target among the most extreme ones, those beyond are moved to it (`_Ends`).
+The isotonic regression of these counts is that of the targets, so the bounds are those
+of a rule, rescaled from [0, 1] to [a, b]. An unknown end is replaced by one of the most
+extreme targets, and targets beyond it are moved to it (`_Ends`).
 """
 
 from __future__ import annotations
@@ -50,19 +50,20 @@ INVERTED = (
 class RegressionRule(StepRule):
     """A fitted inductive Venn-Abers regressor: two step functions of the score.
 
-    Made by `fit_regression_rule` or `abers.load`. It never changes: its
-    arrays are read-only, equal rules compare equal, and threads may share one.
+    Made by `fit_regression_rule` or `abers.load`. It is immutable: its arrays are
+    read-only, equal rules compare equal, and threads may share one.
 
     The **bounds** of a score are the value that isotonic regression gives the new case
-    if its target is as low as it can be, and if it is as high. One value between the
-    two is calibrated as long as new cases resemble the calibration cases and all of
-    these have weight 1: the one for the target that the case really has. They are
+    if its target is as low as possible, and if it is as high as possible. The value for
+    the target that the case really has lies between the two, and is calibrated as long
+    as new cases resemble the calibration cases and all of these have weight 1. They are
     bounds for a mean, not an interval in which the target lies, and they shrink to a
     point as data grow.
 
-    With both `low` and `high` that is so for the targets themselves. An end that was
-    not given is **trimmed**: the value is then calibrated for targets that are moved to
-    the most extreme but `trim` of all, and at most `trimmed_share` of new targets are.
+    With both `low` and `high`, that holds for the targets themselves. An end that was
+    not given is **trimmed**: the `trim` most extreme targets there are moved to the
+    next one, and the value is calibrated for targets so moved. At most `trimmed_share`
+    of new targets are moved.
 
     Examples
     --------
@@ -111,22 +112,22 @@ class RegressionRule(StepRule):
 
     @property
     def low(self) -> float | None:
-        """The least that a target can be; None if this end is trimmed."""
+        """The smallest possible target; None if this end is trimmed."""
         return self._low
 
     @property
     def high(self) -> float | None:
-        """The most that a target can be; None if this end is trimmed."""
+        """The largest possible target; None if this end is trimmed."""
         return self._high
 
     @property
     def trim(self) -> int:
-        """How many targets an end that is not given is trimmed by; 0 if both are."""
+        """The number of targets trimmed at each end that was not given; else 0."""
         return self._trim
 
     @property
     def trimmed_share(self) -> float:
-        """The largest probability that a new target is itself moved by the trimming.
+        """The largest probability that a new target is itself moved by trimming.
 
         It is `trim / (n_rows + 1)` for each end that was not given, for cases
         that resemble the calibration cases; 0 if both ends were given.
@@ -148,7 +149,7 @@ class RegressionRule(StepRule):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         n_threads : int, default=1
-            Threads that share the rows, if there are many.
+            Number of threads, used if there are many rows.
 
         Returns
         -------
@@ -181,7 +182,7 @@ class RegressionRule(StepRule):
 
 
 def _flaw_of_ends(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why no targets between such ends can have such bounds, if so."""
+    """Return why no targets between these ends can have these bounds, or None."""
     lower, upper = arrays["lower"], arrays["upper"]
     low, high, trim = facts["low"], facts["high"], facts["trim"]
     total = facts["n_rows"]
@@ -196,7 +197,7 @@ def _flaw_of_ends(facts: Facts, arrays: Arrays) -> str | None:
         return "its bounds are not between its ends"
     with np.errstate(over="ignore"):
         span = most - least
-    # The new target weighs 1, and moves its value from one end towards the other.
+    # The new target has weight 1, and moves its value from one end towards the other.
     error = (BOUND_TOLERANCE + UNIT * total) * span
     error += 8 * np.spacing(max(abs(least), abs(most)))
     if not (
@@ -221,18 +222,17 @@ def fit_regression_rule(
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Any real numbers that order the rows, ±inf allowed: the predictions of a
-        model on rows that it was not trained on.
+        Any real numbers that order the rows, ±inf allowed: a model's predictions for
+        rows that it was not trained on.
     targets : array-like of shape (n,)
         Finite numbers.
     low, high : float, default=None
-        The least and the most that a target can be, now and later, known beforehand
-        and not taken from the data: 0 and 1 for a share, 1 and 5 for a rating, 0 and
-        the limit for a claim. An end that is None is trimmed; one of two may be.
+        The smallest and largest possible target, now and later. They must be known in
+        advance, not taken from the data: 0 and 1 for a share, 1 and 5 for a rating, 0
+        and the limit for a claim. An end that is None is trimmed.
     trim : int, default=1
-        At an end that is None, a new target is postulated no further out than so many
-        of the calibration targets, and those beyond are moved to it. Of no effect if
-        both ends are given.
+        How many of the most extreme targets are moved inwards at an end that is None.
+        Has no effect if both ends are given.
     sample_weight : array-like of shape (n,), default=None
         A row of weight w counts as w rows, a new case as one. The
         guarantee of the bounds is for unit weights.
@@ -255,17 +255,17 @@ def fit_regression_rule(
 
     Notes
     -----
-    The target y of a new case is not known. Isotonic regression of the calibration
-    set with (s, y) rises with y at each point, so that its value at s lies between
-    those for the least and the most that y can be. The value is the mean target of a
-    set of rows to which the new one belongs by exchangeability as much as any other:
+    The target y of a new case is unknown. The isotonic regression of the calibration
+    set with (s, y) rises with y at each point, so its value at s lies between those for
+    the smallest and the largest possible y. The value is the mean target of a set of
+    rows, of which the new one is equally likely to be any, by exchangeability: so it is
     calibrated.
 
-    If y has no end, the k + 1 targets are first held between the (m+1)-th smallest
-    and the (m+1)-th largest of them, m = `trim`. These, and so all targets that were
-    moved, rise with y too, and the two bounds are y = -inf and y = inf: for the lower
-    one, calibration targets are held between y(m) and y(k-m), and the new one is y(m);
-    for the upper one, they are held between y(m+1) and y(k-m+1), and the new one is
+    If y has no known end, the k + 1 targets are first clipped to the range from the
+    (m+1)-th smallest to the (m+1)-th largest of them, m = `trim`. All clipped targets
+    still rise with y, and the two bounds belong to y = -inf and y = inf. For the lower
+    one, calibration targets are clipped to y(m) and y(k-m), and the new one is y(m);
+    for the upper one, they are clipped to y(m+1) and y(k-m+1), and the new one is
     y(k-m+1) (Petej and Vovk, "Inductive Venn-Abers and related regressors").
 
     Examples
@@ -303,7 +303,7 @@ def fit_regression_rule(
 
 
 class RankCorrelation(NamedTuple):
-    """Spearman's correlation of scores and targets, and how surprising its sign is."""
+    """Spearman's correlation of scores and targets, and its p-value."""
 
     correlation: float
     p_value: float  # one-sided
@@ -319,7 +319,7 @@ def fitted_regression_rule(
     sample_weight: ArrayLike | None = None,
     increasing: bool = True,
 ) -> tuple[RegressionRule, RankCorrelation | None]:
-    """Fit a rule without a warning; None if its scores are surely not inverted."""
+    """Fit a rule and a test for inverted scores; None if it certainly needs no test."""
     increasing = validation.as_flag(increasing, "increasing")
     low, high = as_ends(low, high)
     trim = trim_of(low, high, trim)
@@ -333,7 +333,7 @@ def fitted_regression_rule(
     check_scores_and_targets(s, y, w > 0, low, high)
     scale = scale_for(magnitudes(w))
     w = shown(units(w, scale), scale).astype(np.float64)  # sums of these are exact
-    rows = np.argsort(s, kind="stable")  # once: sorting what is sorted is cheap
+    rows = np.argsort(s, kind="stable")  # once: sorting sorted rows is cheap
     rows = rows[w[rows] > 0]
     s, y, w = s[rows], y[rows] + 0.0, w[rows]
     ends = _Ends.of(y, w, low, high, trim)
@@ -353,13 +353,13 @@ def fitted_regression_rule(
 
 
 def midpoints(bounds: FloatArray) -> FloatArray:
-    """Return the midpoint of each pair of bounds, the last axis; none overflows."""
+    """Return the midpoint of each pair along the last axis; none overflows."""
     middle: FloatArray = bounds[..., 0] / 2 + bounds[..., 1] / 2
     return middle
 
 
 class _Ends(NamedTuple):
-    """Between which targets are held, for the lower bound and for the upper one."""
+    """The ranges that targets are clipped to, for the lower and for the upper bound."""
 
     lower_floor: float  # postulated for the lower bound
     lower_ceiling: float
@@ -375,13 +375,13 @@ class _Ends(NamedTuple):
         high: float | None,
         trim: int,
     ) -> _Ends:
-        """Take the ends that are given, and order statistics for those that are not."""
+        """Use the given ends, and order statistics in place of the others."""
         order = np.argsort(targets)
         rising, w = targets[order], weights[order]
         total, least = w.sum().item(), least_weight(low, high, trim)
         if total < least:
             refuse_few_targets(total, least, trim)
-        # Each of the lower bound and of the upper one.
+        # One for the lower bound and one for the upper bound.
         floors = _at_ranks(rising, w, trim, trim + 1) if low is None else (low, low)
         ceilings = (
             _at_ranks(rising[::-1], w[::-1], trim + 1, trim)
@@ -390,7 +390,7 @@ class _Ends(NamedTuple):
         )
         ends = cls(
             floors[0],
-            # The inner ends cannot pass the outer ones, if all weights are whole.
+            # With whole weights, the inner ends cannot pass the outer ones.
             max(ceilings[0], floors[0]),
             min(floors[1], ceilings[1]),
             ceilings[1],
@@ -403,7 +403,7 @@ class _Ends(NamedTuple):
 def _at_ranks(
     values: FloatArray, weights: FloatArray, first: int, second: int
 ) -> tuple[float, float]:
-    """Return the values of two ranks, from 1, in the order given; weights count."""
+    """Return the values at two ranks, from 1, in the order given; weights count."""
     places = np.searchsorted(np.cumsum(weights), (first, second))
     chosen: list[float] = values[np.minimum(places, values.size - 1)].tolist()
     return chosen[0], chosen[1]
@@ -429,7 +429,7 @@ def _bounds(
         starts = np.concatenate(([-np.inf], thresholds))
         lower = lower[np.searchsorted(at_lower, starts, side="right")]
         upper = upper[np.searchsorted(at_upper, starts, side="right")]
-    lower = np.minimum(lower, upper)  # they may be one value, rounded twice
+    lower = np.minimum(lower, upper)  # they may be the same value, rounded twice
     changes = (lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])
     first = np.concatenate(([True], changes))
     return thresholds[changes], lower[first] + 0.0, upper[first] + 0.0
@@ -454,7 +454,8 @@ def _isotonic(
     diagram = diagram_of_counts(scores, weights, positives, scale)
     rule = rule_of_diagram(diagram, increasing=increasing)
     lower, upper = (
-        # In this order values rise with p, whatever is rounded, and reach both ends.
+        # In this order, values rise with p, however they are rounded, and reach both
+        # ends.
         np.where(p == 1, ceiling, np.minimum(floor + span * p, ceiling))
         for p in (rule.lower, rule.upper)
     )
@@ -464,10 +465,10 @@ def _isotonic(
 def _against(
     scores: FloatArray, targets: FloatArray, weights: FloatArray, *, increasing: bool
 ) -> RankCorrelation | None:
-    """Test whether ranks of scores and targets run against each other.
+    """Test whether scores and targets have opposite ranks.
 
-    If they are dealt at random, Spearman's correlation has the variance 1 / (n - 1),
-    with ties, too. Weights that are not all whole count by their effective number.
+    Under random assignment, Spearman's correlation has the variance 1 / (n - 1), with
+    or without ties. Real weights count by their effective number.
     """
     x, y = (_midranks(values, weights) for values in (scores, targets))
     shares = weights / weights.max()
@@ -493,13 +494,13 @@ def _midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def least_weight(low: float | None, high: float | None, trim: int) -> int:
-    """Return how many rows it takes to fit a rule."""
+    """Return how many rows are needed to fit a rule."""
     trimmed = (low is None) + (high is None)
     return max(trimmed * trim, trim + 1 if trimmed else 0)
 
 
 def trim_of(low: float | None, high: float | None, trim: object) -> int:
-    """Return by how many targets ends are trimmed: none if both are given."""
+    """Return how many targets are trimmed at an end: 0 if both ends are given."""
     count = validation.as_number_of_rows(trim, "trim")
     if low is not None and high is not None:
         return 0
@@ -521,7 +522,7 @@ def as_targets(values: object, name: str = "targets") -> FloatArray:
 
 
 def as_ends(low: object, high: object) -> tuple[float | None, float | None]:
-    """Return the least and the most that a target can be, None if it is not known."""
+    """Return the smallest and largest possible target, None where unknown."""
     ends: list[float | None] = []
     for end, name in ((low, "low"), (high, "high")):
         if end is None:
@@ -558,7 +559,7 @@ def check_scores_and_targets(
     low: float | None,
     high: float | None,
 ) -> None:
-    """Refuse NaN among scores, and targets that cannot be, in rows that count."""
+    """Raise for NaN scores and impossible targets in rows that count."""
     validation.check_scores(scores, kept)
     check_targets(targets, kept, low, high)
 
@@ -570,7 +571,7 @@ def check_targets(
     high: float | None,
     name: str = "targets",
 ) -> None:
-    """Refuse targets that are not finite, or beyond their ends, in rows that count."""
+    """Raise for targets that are infinite or beyond their ends in rows that count."""
     bad = kept & ~np.isfinite(targets)
     if bad.any():
         row = int(bad.argmax())
@@ -596,7 +597,7 @@ def check_targets(
 
 
 def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
-    """Raise for fewer targets than are trimmed."""
+    """Raise if there are fewer targets than are trimmed."""
     msg = (
         f"targets must have a total weight of at least {least} to be trimmed by "
         f"{trim}; got {total:g}. Give low and high if they are known, or more rows."
@@ -605,7 +606,7 @@ def refuse_few_targets(total: float, least: int, trim: int) -> NoReturn:
 
 
 def refuse_wide_targets(least: float, most: float) -> NoReturn:
-    """Raise for targets whose distance is no double."""
+    """Raise if the range of the targets exceeds the largest double."""
     msg = (
         "targets must be less than 1.8e308 apart; "
         f"got {validation.shown(least)} and {validation.shown(most)}. Rescale them."

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     Weight = ArrayLike | tuple[ArrayLike, ArrayLike]  # of label 0 and of label 1
 
 SUM_TOLERANCE = 1e-9  # relative, of sums of weights
-LAST_BITS = 2.0**-50  # of a probability, which `mirrored` rounds once more
+LAST_BITS = 2.0**-50  # of a probability that `mirrored` rounds once more
 
 
 class Rule(StepRule):
     """A fitted inductive Venn-Abers predictor: two step functions of the score.
 
-    Made by `fit_rule`, `fit_rule_from_diagram` or `abers.load`. A rule never changes:
+    Made by `fit_rule`, `fit_rule_from_diagram` or `abers.load`. A rule is immutable:
     its arrays are read-only, equal rules compare equal, and threads may share one.
 
     The **bounds** of a score are the estimated probability of label 1 after adding the
@@ -99,8 +99,8 @@ class Rule(StepRule):
     def cells(self) -> Cells | None:
         """Rows and positives between the distinct percentiles of the scores.
 
-        None for a diagram whose weights are not integers, after `with_prior`, and of
-        a `mirrored` rule.
+        None for a diagram with real weights, after `with_prior`, and for a `mirrored`
+        rule.
         """
         return self._cells
 
@@ -123,10 +123,10 @@ class Rule(StepRule):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         weight : float, array-like of shape (n,) or tuple of two, default=None
-            What each new case weighs; None is 1. Others need a rule that was fitted
+            The weight of each new case; None is 1. Other weights need a rule fitted
             with `keep_diagram=True`.
         n_threads : int, default=1
-            Threads that share the rows, if there are many.
+            Number of threads, used if there are many rows.
 
         Returns
         -------
@@ -156,11 +156,11 @@ class Rule(StepRule):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         loss : {"log", "brier"}, default="log"
-            The loss whose worst excess over the better bound is made smallest.
+            The loss for which the merge is minimax.
         weight : float, array-like of shape (n,) or tuple of two, default=None
-            What each new case weighs, as for `bounds`.
+            The weight of each new case, as for `bounds`.
         n_threads : int, default=1
-            Threads that share the rows, if there are many.
+            Number of threads, used if there are many rows.
 
         Returns
         -------
@@ -174,15 +174,15 @@ class Rule(StepRule):
     def interval(self, scores: ArrayLike, confidence: float = 0.9) -> FloatArray:
         """Return a confidence interval of P(label = 1 | score), for each score.
 
-        It answers "how sure are we of this 12 %?", which the bounds do not. It needs a
-        rule that was fitted with `keep_diagram=True`, to rows without weights.
+        It answers "how sure are we of this 12 %?", which the bounds do not. The rule
+        must have been fitted with `keep_diagram=True`, to rows without weights.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         confidence : float, default=0.9
-            Probability with which the interval of a score covers, at least.
+            Coverage probability of the interval of a single score, at least.
 
         Returns
         -------
@@ -197,12 +197,12 @@ class Rule(StepRule):
         raise InvalidParameter(msg)
 
     def with_metadata(self, metadata: Tags) -> Rule:
-        """Return the same rule with more tags; those of the same name are replaced.
+        """Return the same rule with more tags; existing names are overwritten.
 
         Parameters
         ----------
         metadata : mapping
-            Tags of your own (model, date, …).
+            Your own tags (model, date, …).
 
         Returns
         -------
@@ -228,15 +228,15 @@ class Rule(StepRule):
     def with_prior(self, rate: float) -> Rule:
         """Return the rule for cases with another share of positives.
 
-        It assumes that P(score | label) is what it was at calibration: only how many
-        positives there are has changed, by under-sampling before the fit, say, or
-        because the rule is used elsewhere. Nothing is guaranteed for the new bounds; a
-        tag says so. Steps that rounding makes equal are dropped.
+        It assumes that P(score | label) is what it was at calibration and only the
+        share of positives has changed: by under-sampling before the fit, say, or
+        because the rule is used elsewhere. Nothing is guaranteed for the new bounds,
+        and `guarantee` says so. Steps that rounding makes equal are dropped.
 
         Parameters
         ----------
         rate : float
-            The share of positives among the cases to come, above 0 and below 1;
+            The share of positives among future cases, above 0 and below 1;
             `abers.rules.estimate_prior` estimates it.
 
         Returns
@@ -244,7 +244,7 @@ class Rule(StepRule):
         Rule
             With all odds multiplied by the ratio of the odds of the new rate and of the
             old one, which is that of the calibration rows, or of an earlier prior. It
-            has no cells, so that `check` tests its mean only.
+            has no cells, so `check` tests its mean only.
 
         Examples
         --------
@@ -271,7 +271,7 @@ class Rule(StepRule):
         )
 
     def with_cells(self, cells: Cells | None) -> Rule:
-        """Return the same rule with other cells, or without.
+        """Return the same rule with other cells, or without cells.
 
         Parameters
         ----------
@@ -298,23 +298,23 @@ class Rule(StepRule):
         return False
 
     def without_diagram(self) -> Rule:
-        """Return the rule of the same step functions that keeps no diagram.
+        """Return the rule with the same step functions and without the diagram.
 
         Returns
         -------
         Rule
-            This one, unless it was fitted with `keep_diagram=True`.
+            This rule itself if it keeps no diagram.
         """
         return self
 
     def mirrored(self) -> Rule:
-        """Return the rule of the other class: scores negated, labels exchanged.
+        """Return the rule of the other class: scores negated, labels swapped.
 
         Returns
         -------
         Rule
-            Its bounds of -score are one minus the upper and one minus the lower bound
-            that this one has of the score. Without cells.
+            Its bounds at -score are one minus this rule's upper and lower bound at the
+            score. It has no cells.
 
         Examples
         --------
@@ -323,7 +323,8 @@ class Rule(StepRule):
         >>> rule.mirrored().bounds([-1])  # 1 - 1/2 and 1 - 0
         array([[0.5, 1. ]])
         """
-        # Piece j holds from its threshold on, its mirror image up to and with it.
+        # Piece j begins at its threshold; its mirror image ends there, threshold
+        # included.
         with np.errstate(over="ignore"):  # inf comes after the largest number
             thresholds = np.nextafter(-self.thresholds[::-1], np.inf)
         return Rule(
@@ -343,8 +344,8 @@ class Rule(StepRule):
         if not isinstance(other, Rule):
             return NotImplemented
         mine, theirs = self._contents(), contents_of(other)
-        # Cells add nothing to bounds. A diagram of real weights cannot have them, and
-        # rows that are repeated have no weights to square.
+        # Bounds do not determine cells. A diagram of real weights cannot have them, and
+        # repeated rows have no squared weights.
         both = self._cells is not None and other._cells is not None
         for name in ["cell_squares"] if both else cell_counts.ARRAYS:
             del mine.arrays[name], theirs.arrays[name]
@@ -385,14 +386,14 @@ def _table(
     upper: FloatArray,
     quantiles: FloatArray,
 ) -> Table:
-    """Return a table without the steps that rounding has made equal."""
+    """Return a table without the steps that rounding made equal."""
     changes = (np.diff(lower) != 0) | (np.diff(upper) != 0)
     kept = np.append(True, changes)  # the first piece is always kept
     return Table(thresholds[changes], lower[kept], upper[kept], quantiles)
 
 
 def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why no rows so many can have such bounds, if so."""
+    """Return why this many rows cannot have such bounds, or None."""
     lower, upper = arrays["lower"], arrays["upper"]
     total, ones = facts["n_rows"], facts["n_positives"]
     if ones > total:
@@ -400,15 +401,16 @@ def _flaw_of_bounds(facts: Facts, arrays: Arrays) -> str | None:
     if lower.min() < 0 or upper.max() > 1:
         return "its bounds are not probabilities"
     if prior.PRIOR_TAG in facts["metadata"]:
-        return None  # all odds were multiplied
-    # Cells of integers count rows; other sums of weights are rounded. A score brings
-    # two thresholds at most, one at itself and one right above.
+        return None  # all odds were rescaled
+    # Integer cells count rows; other sums of weights are rounded. A score adds at most
+    # two thresholds, one at itself and one right above.
     counts = arrays["cell_counts"]
     is_whole = counts.size > 0 and counts.dtype.kind == "i"
     if is_whole and arrays["thresholds"].size > 2 * total:
         return "its steps are more than its rows can make"
-    # A new case weighs 1: as a 1 it shares a level with at most all zeros, as a 0 with
-    # at most all ones, and either label moves the level by 1 / (total + 1) at least.
+    # A new case has weight 1: as a 1 it shares a level with at most all zeros, as a 0
+    # with at most all ones, and either label moves the level by at least 1 / (total +
+    # 1).
     error = 0 if is_whole else SUM_TOLERANCE * total
     zeros, ones = total - ones + error, ones + error
     if not (

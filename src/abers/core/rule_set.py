@@ -1,4 +1,4 @@
-"""Rule sets: a rule for each group, one for the small groups, and one for all."""
+"""Rule sets: a rule for each group, one for the small groups, and one for all rows."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 Group = str | int | float  # and bool, which is an int
 TYPES = (str, bool, int, float)
-OWN, REST, POOLED = "own", "rest", "pooled"  # rules that may answer
-WORD = 8  # bytes, to a multiple of which names are filled up
+OWN, REST, POOLED = "own", "rest", "pooled"  # which rule applies
+WORD = 8  # bytes; names are padded to a multiple of it
 MOST_ROWS = validation.LARGEST_EXACT_INTEGER
-SHARED = 2  # rules at most: that of all rows, that of the rest
-UNSEEN = -1  # the place of the rule of all rows, which is the last one
+SHARED = 2  # rules at most: one for all rows, one for the rest
+UNSEEN = -1  # the index of the rule for all rows, which is the last one
 OF_RULES = {f"rule_{name}": letter for name, letter in nested_letters(Rule).items()}
 NO_DIAGRAMS = (
     "rule sets must keep their diagrams to be added or fitted again; fit them with "
@@ -88,8 +88,8 @@ NO_DIAGRAMS = (
 def as_groups(values: object, *, fitted: type | None = None) -> list[Group | None]:
     """Return the group of each row as a plain Python object, None where missing.
 
-    All have one type, or one that compares with the type that was fitted: integers
-    become floats in many a column with a missing value.
+    All must have one type that compares with the fitted type: a column of integers with
+    a missing value often becomes floats.
     """
     groups = _as_list(values)
     if not set(map(type, groups)) <= {str, bool, int}:
@@ -110,7 +110,7 @@ def as_groups(values: object, *, fitted: type | None = None) -> list[Group | Non
 
 
 def rows_by_group(groups: Sequence[K]) -> dict[K, IntArray]:
-    """Return the rows of each group, ascending."""
+    """Return the row numbers of each group, ascending."""
     codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
     code_of_row = np.fromiter(map(codes.__getitem__, groups), np.int64, len(groups))
     order = np.argsort(code_of_row, kind="stable")
@@ -119,7 +119,7 @@ def rows_by_group(groups: Sequence[K]) -> dict[K, IntArray]:
 
 
 def refuse_missing_groups(rows: IntArray, size: int) -> None:
-    """Raise if there are rows without a group."""
+    """Raise if any row has no group."""
     if rows.size:
         msg = (
             f"groups must not be missing; got none in {rows.size} of {size} rows, "
@@ -130,7 +130,7 @@ def refuse_missing_groups(rows: IntArray, size: int) -> None:
 
 
 def _as_list(values: object) -> list[Any]:
-    """Turn a column of any library into a list."""
+    """Convert a column of any library to a list."""
     if isinstance(values, list | tuple):
         return list(values)
     if not isinstance(values, np.ndarray):
@@ -155,7 +155,7 @@ def _as_list(values: object) -> list[Any]:
 
 
 def _as_group(value: Any, row: int) -> Group | None:
-    """Turn an object into a name: numpy's scalars become Python's."""
+    """Convert an object to a group name: numpy scalars become Python objects."""
     name = value.item() if isinstance(value, np.generic) else value
     if name is None or type(name).__name__ in {"NAType", "NaTType"}:  # pandas
         return None
@@ -173,42 +173,41 @@ def _as_group(value: Any, row: int) -> Group | None:
 class RuleSet(Fitted):
     """One rule for each group that is large enough, one for the others, one for all.
 
-    Made by `fit_rules` or `abers.load`, or from a diagram for each group. A rule
-    set never changes. It speaks of the groups that were seen, in ascending order:
-    `for group in rule_set`, `len(rule_set)`, `group in rule_set`; `rule_set[group]` is
-    the rule that answers for a group, seen or not; `kind_of` says which one it is:
+    Made by `fit_rules` or `abers.load`, or from a diagram for each group. A rule set is
+    immutable. Its length, iteration and membership tests are about the groups seen in
+    the fit, in ascending order; `rule_set[group]` is the rule that applies to a group,
+    seen or not; `kind_of` says which kind it is:
 
     - "own": the rule of the group's own rows, if they have the `minimum`;
     - "rest": the rule of the rows of all smaller groups together, if those have it;
-    - "pooled": the rule of all rows, for smaller groups if they are too few even
+    - "pooled": the rule of all rows, for the smaller groups if they are too small even
       together, and for groups that are unseen or missing.
 
     The **bounds** of a group's own rule are valid within the group: one of the two is
     calibrated as long as new cases of the group resemble its calibration cases and all
-    of these have weight 1. The
-    rule of the rest is valid for the cases of all small groups together, and the pooled
-    rule for all cases, not within the groups that they answer for. A `minimum` above 0
-    chooses between the three by the labels, so that only with 0 the guarantee is exact;
-    well above the minimum the choice is as good as certain.
+    of these have weight 1. The rule of the rest is valid for the cases of all small
+    groups together, and the pooled rule for all cases, but not within a single group.
+    With a `minimum` above 0, labels decide which of the three applies, so the guarantee
+    is exact only with 0; for groups well above the minimum the choice is all but
+    certain.
 
-    A set, and a file of it, holds its rules. With `keep_diagram` it holds the
-    calibration set of each group, too: such sets can be added, and their rules take the
-    weight of each new case. The sum of two sets is the set of all their rows, with the
-    rules of the rest and of all. In that way groups are added, too. The sum has no
-    tags.
+    A set, and its file, hold its rules. With `keep_diagram`, they also hold the
+    calibration set of each group: such sets can be added, and their rules accept a
+    weight for each new case. The sum of two sets is the rule set of all their rows, new
+    groups included. The sum has no tags.
 
     Parameters
     ----------
     diagrams : mapping of group to Diagram
         The calibration set of each group; groups are all str, int, float or bool.
     minimum : int, default=30
-        Least number of negatives and of positives for a rule of its own.
+        Smallest number of negatives and of positives for a group's own rule.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
     keep_diagram : bool, default=False
-        Whether the set, and a file of it, keeps the diagrams.
+        Whether the set, and its file, keep the diagrams.
     metadata : mapping, default=None
-        The user's own tags.
+        Your own tags.
 
     Examples
     --------
@@ -227,7 +226,7 @@ class RuleSet(Fitted):
         *("_answers", "_diagrams", "_metadata", "_minimum", "_places"),
         *("_pooled", "_rest", "_rules", "_totals"),
     )
-    # Diagrams, of which the rules follow, or else rules; the others are empty.
+    # Either diagrams, from which the rules follow, or rules; the others are empty.
     _layout: ClassVar = Layout(
         "rule-set",
         arrays={
@@ -235,7 +234,7 @@ class RuleSet(Fitted):
             **OF_RULES,
             "lengths": "i",  # of the arrays of each group's rule, pooled, rest
             "names": "u",  # as JSON
-            "total_positives": "f",  # of all groups, even small ones, pooled, rest
+            "total_positives": "f",  # of all groups, then pooled, then rest
             "total_rows": "f",
         },
         facts={"increasing": is_flag, "metadata": are_tags, "minimum": is_whole},
@@ -287,13 +286,13 @@ class RuleSet(Fitted):
         metadata: Mapping[str, Any],
         diagrams: dict[Group, Diagram] | None = None,
     ) -> None:
-        """Set all there is, and the places of the rules that may answer."""
-        self._totals = dict(totals)  # of the rows of each group, and of its ones
+        """Set all attributes, and which rule applies to each group."""
+        self._totals = dict(totals)  # rows and positives of each group
         self._rules, self._rest, self._pooled = rules, rest, pooled
         self._minimum = minimum
         self._metadata = MappingProxyType(dict(metadata))
         self._diagrams = diagrams
-        # Kind, owner and rule of each; that of all rows is the last.
+        # Kind, owner and rule for each place; the rule of all rows is the last.
         self._answers: list[tuple[str, Group | None, Rule]] = [
             *((OWN, name, rule) for name, rule in rules.items()),
             *([] if rest is None else [(REST, None, rest)]),
@@ -310,7 +309,7 @@ class RuleSet(Fitted):
 
     @property
     def rest(self) -> Rule | None:
-        """The rule that the small groups share; None if they have none."""
+        """The rule shared by the small groups; None if there is none."""
         return self._rest
 
     @property
@@ -320,7 +319,7 @@ class RuleSet(Fitted):
 
     @property
     def diagrams(self) -> Mapping[Group, Diagram]:
-        """The calibration set of each group seen, if it is kept; read-only."""
+        """The calibration set of each group seen, if kept; read-only."""
         if self._diagrams is None:
             raise InvalidParameter(NO_DIAGRAMS)
         return MappingProxyType(self._diagrams)
@@ -337,7 +336,7 @@ class RuleSet(Fitted):
 
     @property
     def minimum(self) -> int:
-        """Least number of negatives and of positives for a rule of its own."""
+        """Smallest number of negatives and of positives for a group's own rule."""
         return self._minimum
 
     @property
@@ -347,7 +346,7 @@ class RuleSet(Fitted):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
+        """Your own tags, as given to `save`; read-only."""
         return self._metadata
 
     @property
@@ -366,7 +365,7 @@ class RuleSet(Fitted):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         groups : array-like of shape (n,)
-            The group of each row, or None; `kind_of` tells which rule answers.
+            The group of each row, or None; `kind_of` says which rule applies.
 
         Returns
         -------
@@ -376,7 +375,7 @@ class RuleSet(Fitted):
         Warns
         -----
         UnknownGroupWarning
-            If a group was not seen when the set was fitted; a missing one is not named.
+            If a group was not seen in the fit; missing groups do not count.
         """
         places = self._places_of(groups)
         bounds = self._bounds_at(places, scores)
@@ -387,13 +386,13 @@ class RuleSet(Fitted):
         """Return the bounds of each score by the rule at its place."""
         s = validation.as_scores(scores)
         if np.isnan(s).any():
-            self._pooled.bounds(s)  # says where
+            self._pooled.bounds(s)  # raises, and says where
         validation.check_length(places.size, s.size, "groups", "scores")
         return bounds_by_place([rule for _, _, rule in self._answers], places, s)
 
     def _places_of(self, groups: object) -> IntArray:
         """Return the place of the rule that applies to each row."""
-        # Looking up 1.0, of a column that has become floats, gives the group 1.
+        # A lookup of 1.0, from a column that became floats, finds the group 1.
         names = as_groups(groups, fitted=self._type)
         found = map(self._places.get, names, repeat(UNSEEN))
         return np.fromiter(found, np.int64, len(names))
@@ -408,7 +407,7 @@ class RuleSet(Fitted):
         scores, groups : array-like of shape (n,)
             As for `bounds`.
         loss : {"log", "brier"}, default="log"
-            The loss whose worst excess over the better bound is made smallest.
+            The loss for which the merge is minimax.
 
         Returns
         -------
@@ -427,7 +426,7 @@ class RuleSet(Fitted):
         return merging.MINIMAX[loss](lower, upper)
 
     def rule_of(self, groups: ArrayLike) -> NDArray[np.object_]:
-        """Return whose rule answers for each row.
+        """Return the group whose rule applies to each row.
 
         Parameters
         ----------
@@ -437,14 +436,14 @@ class RuleSet(Fitted):
         Returns
         -------
         ndarray of objects of shape (n,)
-            The group if it has a rule of its own, else None; `kind_of` says more.
+            The group if it has its own rule, else None; `kind_of` has the details.
         """
         owners = np.empty(len(self._answers), np.object_)
         owners[:] = [owner for _, owner, _ in self._answers]
         return owners[self._places_of(groups)]
 
     def kind_of(self, groups: ArrayLike) -> NDArray[np.object_]:
-        """Return which rule answers for each row.
+        """Return which kind of rule applies to each row.
 
         Parameters
         ----------
@@ -459,7 +458,7 @@ class RuleSet(Fitted):
         Examples
         --------
         >>> import abers
-        >>> groups = ["web", "web", "fax", "phone"]  # of the last two, one row each
+        >>> groups = ["web", "web", "fax", "phone"]  # the last two have one row each
         >>> rule_set = abers.fit_rules([1, 2, 3, 4], [0, 1, 0, 1], groups, minimum=1)
         >>> rule_set.kind_of(["web", "fax", "phone", "letter"])
         array(['own', 'rest', 'rest', 'pooled'], dtype=object)
@@ -470,12 +469,12 @@ class RuleSet(Fitted):
         return kinds[self._places_of(groups)]
 
     def without_diagram(self) -> RuleSet:
-        """Return the set of the same rules that keeps no diagrams.
+        """Return the set with the same rules and without diagrams.
 
         Returns
         -------
         RuleSet
-            This one, unless it was fitted with `keep_diagram=True`.
+            This set itself if it keeps no diagrams.
         """
         if self._diagrams is None:
             return self
@@ -495,7 +494,7 @@ class RuleSet(Fitted):
         return type(next(iter(self)))
 
     def _warn_of_unknown(self, groups: object, places: IntArray) -> None:
-        """Warn once, at the line that called a method, of groups that were not seen."""
+        """Warn once, at the caller's line, about groups not seen in the fit."""
         rows = np.flatnonzero(places == UNSEEN)
         if not rows.size:
             return
@@ -508,7 +507,7 @@ class RuleSet(Fitted):
         )
 
     def __add__(self, other: RuleSet) -> RuleSet:
-        """Count the rows of both sets, group by group."""
+        """Combine the rows of both sets, group by group."""
         if not isinstance(other, RuleSet):
             return NotImplemented
         mine, theirs = self._form(), other._form()
@@ -546,7 +545,7 @@ class RuleSet(Fitted):
         return name in self._totals
 
     def _form(self) -> tuple[str, int, bool]:
-        """Return what rule sets to add must agree in."""
+        """Return the properties that rule sets to be added must share."""
         return self._type.__name__, self.minimum, self.increasing
 
     def _contents(self) -> Contents:
@@ -619,13 +618,13 @@ class RuleSet(Fitted):
 
 
 def _as_bytes(names: list[Any]) -> NDArray[np.uint8]:
-    """Return names as JSON in bytes, in whole words."""
+    """Return names as JSON, in bytes padded to whole words."""
     text = json.dumps(names, separators=(",", ":"))
     return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
 
 
 def _flaw_of_names(names_as_bytes: NDArray[np.uint8]) -> str | None:
-    """Say why these cannot be the names of groups, if so."""
+    """Return why these cannot be the names of groups, or None."""
     try:
         names = json.loads(names_as_bytes.tobytes())
         in_order = as_groups(sorted(set(names)))
@@ -642,12 +641,12 @@ def _flaw_of_names(names_as_bytes: NDArray[np.uint8]) -> str | None:
 
 
 def _least(diagram: Diagram) -> float:
-    """Return the weight of the negatives or of the positives, whichever is less."""
+    """Return the smaller of the weights of negatives and positives."""
     return min(diagram.n_rows - diagram.n_positives, diagram.n_positives)
 
 
 def _in_order(diagrams: Mapping[Group, Diagram]) -> dict[Group, Diagram]:
-    """Check the diagrams of groups, and return them by their names, ascending."""
+    """Check the diagrams of groups, and return them in ascending order of names."""
     names = [name for name in as_groups(list(diagrams)) if name is not None]
     if not names or len(names) < len(diagrams):
         msg = f"diagrams must have names, at least one; got {list(diagrams)!r}."
@@ -662,14 +661,14 @@ def _in_order(diagrams: Mapping[Group, Diagram]) -> dict[Group, Diagram]:
 
 
 class _StoredTotals(NamedTuple):
-    """The rows and ones of the groups of a stored set, of all rows, and of the rest."""
+    """Rows and positives of the groups of a stored set, of all rows and the rest."""
 
     pairs: list[tuple[float, float]]
-    is_large: NDArray[np.bool_]  # whether a group has a rule of its own
+    is_large: NDArray[np.bool_]  # whether a group has its own rule
 
     @staticmethod
     def of(facts: Facts, arrays: Arrays, n_groups: int) -> _StoredTotals:
-        """Read the totals of checked arrays."""
+        """Read the totals from checked arrays."""
         rows, ones = arrays["total_rows"], arrays["total_positives"]
         is_large = np.minimum(rows - ones, ones)[:n_groups] >= facts["minimum"]
         pairs = [
@@ -697,7 +696,7 @@ class _StoredTotals(NamedTuple):
 
 
 def _flaw_of_rules(facts: Facts, arrays: Arrays, n_groups: int) -> str | None:
-    """Say why these cannot be the rules of so many groups, if so."""
+    """Return why these cannot be the rules of this many groups, or None."""
     rows, ones = arrays["total_rows"], arrays["total_positives"]
     n_shared = rows.size - n_groups
     if not (rows.size == ones.size and n_shared in (1, SHARED)):
@@ -707,7 +706,7 @@ def _flaw_of_rules(facts: Facts, arrays: Arrays, n_groups: int) -> str | None:
     totals = _StoredTotals.of(facts, arrays, n_groups)
     counts = np.column_stack((rows - ones, ones))
     small = counts[:n_groups][~totals.is_large]
-    # Sums of real weights are rounded, once all are in one unit.
+    # Sums of real weights are rounded, after conversion to one unit.
     is_whole = (counts == np.rint(counts)).all()
     error = 0 if is_whole else SUM_TOLERANCE * rows[n_groups]
     has_rest = bool(small.size) and small.sum(axis=0).min() - error >= facts["minimum"]
@@ -723,12 +722,12 @@ def _flaw_of_rules(facts: Facts, arrays: Arrays, n_groups: int) -> str | None:
 
 
 def places_of(rule_set: RuleSet, groups: object) -> IntArray:
-    """Return the place of the rule that applies to each group; -1 if it is unseen."""
+    """Return the place of the rule for each group; -1 if the group is unseen."""
     return rule_set._places_of(groups)  # noqa: SLF001
 
 
 def bounds_at(rule_set: RuleSet, places: IntArray, scores: ArrayLike) -> FloatArray:
-    """Return the bounds of each score by the rule at its place, without a warning."""
+    """Return the bounds of each score by the rule at its place, without warnings."""
     return rule_set._bounds_at(places, scores)  # noqa: SLF001
 
 
@@ -755,36 +754,35 @@ def fit_rules(
         The group of each row: text, integers, floats or booleans, all of one type; or
         categories. None may be missing.
     minimum : int, default=30
-        Least number of negatives and of positives that a group needs for a rule of its
-        own. Smaller groups share the rule of all their rows together, if these have the
-        minimum; else, as groups never seen, they get the rule of all rows. No upper
-        bound of a rule is below 1 / (1 + negatives), no lower bound above
-        positives / (1 + positives): with fewer than 30 of each, not even a perfect
-        score brings the bounds below 0.03 and above 0.97.
+        Smallest number of negatives and of positives that a group needs for its own
+        rule. Smaller groups share one rule of all their rows, if these have the
+        minimum; otherwise they get the rule of all rows, as unseen groups do. A rule's
+        upper bound is never below 1 / (1 + negatives), and its lower bound never above
+        positives / (1 + positives): with fewer than 30 of each, even a perfect score
+        cannot bring the bounds below 0.03 or above 0.97.
     sample_weight : array-like of shape (n,), default=None
-        A row of weight w counts as w rows, for `minimum` too. Weights
-        that are not all whole are rounded once, those of all groups to multiples of one
-        power of two: a group's rule may differ in the last bits from that of `fit_rule`
-        on its rows alone.
+        A row of weight w counts as w rows, also for `minimum`. Weights that are not all
+        whole are rounded once, to multiples of one power of two for all groups: a
+        group's rule may differ in the last bits from that of `fit_rule` on its rows
+        alone.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
     keep_diagram : bool, default=False
-        Whether the set, and a file of it, keeps the weights at each distinct score of
-        each group. Such sets can be added, and their rules take the weight of each new
+        Whether the set, and its file, keep the weights at each distinct score of each
+        group. Such sets can be added, and their rules accept a weight for each new
         case.
 
     Returns
     -------
     RuleSet
-        A rule for each large group, one that small groups share, and one of all rows;
-        see there for what is valid.
+        A rule for each large group, one for the small groups, and one for all rows.
+        `RuleSet` says where each is valid.
 
     Warns
     -----
     InvertedScoresWarning
-        If the scores of a group run the other way, or those of all rows, compared with
-        rows of their own group: significantly, at p < 0.001 divided by the number of
-        rules.
+        If the scores of a group run the other way, or those of all rows, compared
+        within groups. Significant means p < 0.001 divided by the number of rules.
 
     Examples
     --------
@@ -806,14 +804,14 @@ def fit_rules(
     y = validation.as_labels(labels)
     w = None if sample_weight is None else validation.as_weights(sample_weight, s.size)
     if w is None:
-        Diagram.from_rows(s, y)  # refuses rows by their number
+        Diagram.from_rows(s, y)  # raises, with the row number
     else:
-        weighted_rows(s, y, w)  # likewise
+        weighted_rows(s, y, w)  # the same
     names = as_groups(groups)
     validation.check_length(len(names), s.size, "groups", "scores")
     rows_of = rows_by_group(names)
     scale = 0
-    if w is not None:  # rows of weight 0 are left out, and with them their groups
+    if w is not None:  # drop rows of weight 0, and with them groups
         rows_of = {name: rows[w[rows] > 0] for name, rows in rows_of.items()}
         scale = scale_for(magnitudes(w))
     refuse_missing_groups(rows_of.pop(None, np.empty(0, np.int64)), s.size)
@@ -842,13 +840,13 @@ def warn_of_inverted_groups(
     diagrams: Mapping[Group, Diagram],
     sizes: Mapping[Group, tuple[float, float]],
 ) -> None:
-    """Warn of groups whose scores are inverted, once for all of them.
+    """Warn once about all groups with inverted scores.
 
-    `sizes` are the effective numbers of zeros and ones where weights are not whole.
+    `sizes` are the effective numbers of zeros and ones, if weights are not whole.
     """
     increasing = rule_set.increasing
-    # None is the pooled rule: its rows are compared within groups only, because groups
-    # of different rates may invert the order of all rows together.
+    # None is the pooled rule: its rows are compared within groups only, since groups
+    # with different rates can invert the order of all rows together.
     tests: dict[Group | None, MannWhitney | None] = {
         name: mann_whitney_if_flat(rule, diagrams[name], sizes.get(name))
         for name, rule in rule_set.rules.items()

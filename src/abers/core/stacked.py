@@ -1,13 +1,13 @@
-"""The stacked rule: one probability, mixed of three parts by cross-fitting.
+"""The stacked rule: one probability, mixed from three parts by cross-fitting.
 
-The parts are what the model says itself, a parametric curve of it, and the minimax
-point of a Venn-Abers rule. Which of them to trust depends on the model and on the
-number of rows, and held-out rows tell: each part is fitted without a third of the rows
-and judged on it. The weights are a result that one can read: "0.10 model, 0.35 beta,
-0.55 Venn-Abers".
+The parts are the model's own probability, a parametric curve of it, and the minimax
+point of a Venn-Abers rule. How far to trust each depends on the model and the number of
+rows, so held-out rows decide: each part is fitted without a third of the rows and
+judged on that third. The weights can be read: "0.10 model, 0.35 beta, 0.55 Venn-Abers".
 
-For two classes all of it is a function of counts per distinct score, so a diagram is
-enough, and neither the order of rows nor whether they are counted or repeated matters.
+For two classes, everything is a function of the counts per distinct score. So a diagram
+is enough, and it does not matter in which order rows come, or whether they are counted
+or repeated.
 """
 
 from __future__ import annotations
@@ -74,30 +74,31 @@ KINDS = get_args(ScoreKind)
 VENN_ABERS = "venn_abers"
 SUM_TOLERANCE = 1e-9  # of weights that sum to 1
 # Log-odds against the rest are rounded to multiples of 2^-16: estimators pass logits
-# rounded to 2^-22, and few sums of these lie so near to the middle of two steps.
+# rounded to 2^-22, and few sums of these lie that close to the middle between two
+# steps.
 STEPS_PER_UNIT = 2.0**16
 
 
 class Parts(NamedTuple):
-    """What the parts say of rows: probabilities of label 1, or of all classes."""
+    """What the parts predict: the probability of label 1, or of every class."""
 
-    fixed: list[FloatArray]  # of the model, unless scores are margins, and of the curve
+    fixed: list[FloatArray]  # of the curve, and of the model unless scores are margins
     lower: FloatArray  # of the Venn-Abers part
     point: FloatArray
     upper: FloatArray
-    scores: list[list[FloatArray]]  # what each rule reads, by model
+    scores: list[list[FloatArray]]  # the inputs of the rules, by model
 
 
 class StackedRule(Calibrator):
     """A calibration map that mixes the model, a curve and a Venn-Abers rule.
 
-    Made by `fit_stacked_rule`, `fit_stacked_rule_from_diagram` or `abers.load`. It
-    never changes: equal ones compare equal, and threads may share one.
+    Made by `fit_stacked_rule`, `fit_stacked_rule_from_diagram` or `abers.load`. It is
+    immutable: equal rules compare equal, and threads may share one.
 
-    The **bounds** are the least and greatest value that this probability takes over
-    the labels that the new row could have had, with weights and curve held fixed. They
-    contain the probability. They are not a confidence interval, and no guarantee is
-    proven for them; `rule` has the pair of bounds that has one.
+    The **bounds** are the smallest and largest value of this probability over the
+    possible labels of the new row, with weights and curve held fixed. They contain the
+    probability. They are not a confidence interval, and no guarantee is proven for
+    them; the pair from `rule.bounds` has one.
 
     Examples
     --------
@@ -163,7 +164,7 @@ class StackedRule(Calibrator):
 
     @property
     def kind(self) -> str:
-        """What the scores of the fit were: "probability", "log-odds" or "margin"."""
+        """The kind of scores in the fit: "probability", "log-odds" or "margin"."""
         return self._kind
 
     @property
@@ -183,7 +184,7 @@ class StackedRule(Calibrator):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weight of each part, by its name; they sum to 1."""
+        """The weight of each part, by name; they sum to 1."""
         names = part_names(self._kind, self.n_classes)
         return dict(zip(names, self._weights, strict=True))
 
@@ -194,10 +195,10 @@ class StackedRule(Calibrator):
 
     @property
     def rule(self) -> Rule:
-        """The rule among the parts, whose bounds have the guarantee.
+        """The rule of the Venn-Abers part, whose bounds have the guarantee.
 
-        With more than two classes, or scores of several models, there is no such rule,
-        and an AttributeError says so.
+        With more than two classes, or with scores of several models, there is no such
+        rule, and an AttributeError is raised.
         """
         first = self._rules[0]
         if len(self._rules) == 1 and isinstance(first, Rule):
@@ -216,19 +217,19 @@ class StackedRule(Calibrator):
         Parameters
         ----------
         scores : array-like of shape (n,), (n, C), (n, K) or (n, K, C)
-            As for the fit. After a fit with `folds`, each of the K models has a column
-            of its own, or C columns.
+            As for the fit. After a fit with `folds`, each of the K models has its own
+            column, or C columns.
 
         Returns
         -------
         ndarray of shape (n,) or (n, C)
-            For two classes nondecreasing in every score. The loss of either label is
-            finite. No guarantee of calibration is proven for it.
+            For two classes, nondecreasing in every score. The log loss of every label
+            is finite. No guarantee of calibration is proven for it.
         """
         return self._mixed(self._parts(self._by_model(scores)))
 
     def bounds(self, scores: ArrayLike) -> FloatArray:
-        """Return the lower and upper value of the probability.
+        """Return the lower and upper bound of the probability.
 
         Parameters
         ----------
@@ -244,15 +245,15 @@ class StackedRule(Calibrator):
         return self._mixed_bounds(parts, self._mixed(parts))
 
     def read_as(self, reads: ScoreKind, *, is_rounded: bool = False) -> StackedRule:
-        """Return the same rule, for scores of another form.
+        """Return the same rule for scores of another form.
 
         Parameters
         ----------
         reads : {"probability", "log-odds", "margin"}
-            What new scores are: the `kind` of the rule, or probabilities of which a
-            rule of log-odds takes the logarithms.
+            What new scores are: the `kind` of the rule, or, for a rule of log-odds,
+            probabilities.
         is_rounded : bool, default=False
-            Whether scores are rounded as those that classifiers were calibrated with.
+            Whether to round scores, as classifiers do when they are calibrated.
 
         Returns
         -------
@@ -266,12 +267,12 @@ class StackedRule(Calibrator):
         return self._changed(reads=reads, is_rounded=is_rounded)
 
     def of_models(self, scores: Sequence[ClassScores]) -> tuple[FloatArray, FloatArray]:
-        """Return probability and bounds from what classifiers say.
+        """Return probabilities and bounds from the scores of classifiers.
 
         Parameters
         ----------
         scores : sequence of ClassScores
-            Those of each model.
+            The scores of each model.
 
         Returns
         -------
@@ -287,12 +288,12 @@ class StackedRule(Calibrator):
         return p if p.ndim > 1 else both_classes(p)
 
     def predictions_of_models(self, scores: Sequence[ClassScores]) -> Predictions:
-        """Return predictions from what classifiers say.
+        """Return predictions from the scores of classifiers.
 
         Parameters
         ----------
         scores : sequence of ClassScores
-            Those of each model.
+            The scores of each model.
 
         Returns
         -------
@@ -331,7 +332,7 @@ class StackedRule(Calibrator):
     def _mixed_bounds(self, parts: Parts, p: FloatArray) -> FloatArray:
         lower = self._mixed(parts._replace(point=parts.lower))
         upper = self._mixed(parts._replace(point=parts.upper))
-        # In exact arithmetic p lies between; rounding must not tell otherwise.
+        # In exact arithmetic p lies between the bounds; rounding must not change that.
         return np.stack((np.minimum(lower, p), np.maximum(upper, p)), axis=-1)
 
     def _mixed(self, parts: Parts) -> FloatArray:
@@ -350,7 +351,7 @@ class StackedRule(Calibrator):
         return self._parts_of_many(tables)
 
     def _as_fitted(self, table: FloatArray) -> FloatArray:
-        """Return what a model says in the form of the fit: (n,) or (n, C)."""
+        """Return a model's scores in the form of the fit: (n,) or (n, C)."""
         if self._reads != self._kind or self._is_rounded:
             return self._scores_of(table).columns()
         if self.n_classes > TWO or table.ndim == 1:
@@ -391,7 +392,7 @@ class StackedRule(Calibrator):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StackedRule):
             return NotImplemented
-        # Rules may be equal and differ in what they keep of their rows.
+        # Rules may be equal but keep different counts of their rows.
         mine, theirs = (
             Contents(
                 {name: facts[name] for name in facts if name != "rules"},
@@ -453,7 +454,7 @@ def part_names(kind: str, n_classes: int) -> tuple[str, ...]:
 
 
 def shown_weights(weights: Mapping[str, float]) -> str:
-    """Return weights for people.
+    """Return the weights as text.
 
     >>> shown_weights({"model": 0.104, "venn_abers": 0.896})
     '0.10 model, 0.90 Venn-Abers'
@@ -466,7 +467,7 @@ def shown_weights(weights: Mapping[str, float]) -> str:
 
 
 def upright(scores: FloatArray, kind: str, *, increasing: bool) -> FloatArray:
-    """Return log-odds or margins of label 1 that rise with its probability."""
+    """Return log-odds or margins of label 1, rising with its probability."""
     logits = scores
     if kind == "probability":
         logits = log_odds(scores[:, np.newaxis], kind)
@@ -474,7 +475,7 @@ def upright(scores: FloatArray, kind: str, *, increasing: bool) -> FloatArray:
 
 
 def stated_probability(scores: FloatArray, kind: str) -> FloatArray:
-    """Return the probability that scores state."""
+    """Return the probability that the scores stand for."""
     return scores if kind == "probability" else expit(scores)
 
 
@@ -488,9 +489,9 @@ def class_logits(values: FloatArray, kind: str) -> FloatArray:
 def against_rest(logits: FloatArray, kind: str) -> list[FloatArray]:
     """Score each class against the rest: by its margin, or by rounded log-odds.
 
-    The votes of a forest give a class the same probability in many rows. A sum of the
-    others differs in its last bits, and a rule would take that for an order of the
-    rows: so log-odds are rounded, and what is a tie stays one.
+    The votes of a forest give a class the same probability in many rows. Sums over the
+    other classes differ in their last bits, and a rule would take this for an order of
+    the rows. So log-odds are rounded, and ties stay ties.
     """
     if kind == "margin":
         return [np.ascontiguousarray(column) for column in logits.T]
@@ -506,7 +507,7 @@ def point_of_classes(bounds: FloatArray) -> FloatArray:
 
 
 def _mean(tables: Sequence[FloatArray]) -> FloatArray:
-    """Return the mean over the models, added up in their order."""
+    """Return the mean over the models, summed in their order."""
     total = tables[0]
     for table in tables[1:]:
         total = total + table
@@ -514,11 +515,11 @@ def _mean(tables: Sequence[FloatArray]) -> FloatArray:
 
 
 def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
-    """Return the scores of one model as they are, those of several as columns."""
+    """Return the scores of a single model unchanged, those of several as columns."""
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
-# --- what a fit can make ---
+# --- checks of contents ---
 
 
 def _kind_of_rules(facts: Facts) -> type[Rule | PooledRule]:
@@ -526,7 +527,7 @@ def _kind_of_rules(facts: Facts) -> type[Rule | PooledRule]:
 
 
 def _curve_of(kind: str, n_rules: int, coefficients: FloatArray) -> Curve | None:
-    """Return the curve of stored coefficients; None if no curve has so many."""
+    """Return the curve with these coefficients; None if no curve has this many."""
     if n_rules > 1:
         if coefficients.size != n_rules**2 + n_rules + 2:
             return None
@@ -540,7 +541,7 @@ def _curve_of(kind: str, n_rules: int, coefficients: FloatArray) -> Curve | None
 
 
 def _flaw_of_rules(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be the rules of a stack, if so."""
+    """Return why these cannot be the rules of a stack, or None."""
     kind = _kind_of_rules(facts)
     nested = nested_rules(kind, facts["rules"], arrays)
     if nested is not None and None in nested:
@@ -554,7 +555,7 @@ def _flaw_of_rules(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_input(facts: Facts) -> str | None:
-    """Say why no rule of this kind reads such scores, if so."""
+    """Return why no rule of this kind reads such scores, or None."""
     if len(facts["classes"]) != max(TWO, len(facts["rules"])):
         return "its classes are not those of its rules"
     kind, reads = facts["kind"], facts["reads"]
@@ -564,7 +565,7 @@ def _flaw_of_input(facts: Facts) -> str | None:
 
 
 def _fit_together(rules: Sequence[Any], facts: Facts) -> bool:
-    """Tell whether rules are of the same rows and models."""
+    """Return whether rules have the same rows and models."""
     if len(rules) == 2 or (len(rules) > 1 and not facts["increasing"]):
         return False  # two classes have one rule
     of_models = facts["n_models"] == 1 or all(
@@ -584,7 +585,7 @@ def _fit_together(rules: Sequence[Any], facts: Facts) -> bool:
 
 
 def _flaw_of_mixture(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be weights and coefficients of a stack, if so."""
+    """Return why these cannot be weights and coefficients of a stack, or None."""
     n_rules = len(facts["rules"])
     weights, coefficients = arrays["weights"], arrays["coefficients"]
     if weights.size != len(part_names(facts["kind"], max(2, n_rules))):
@@ -598,7 +599,7 @@ def _flaw_of_mixture(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _is_fitted(curve: Curve) -> bool:
-    """Tell whether a fit can make such a curve: of two classes it does not fall."""
+    """Return whether a fit can produce this curve; with two classes it never falls."""
     if isinstance(curve, Beta):
         return min(curve.a, curve.b) >= 0 and 0 < curve.clip <= clip_for(0)
     if isinstance(curve, Sigmoid) and curve.slope < 0:

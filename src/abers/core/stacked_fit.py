@@ -1,7 +1,7 @@
 """Fit a stacked rule: from scores and labels, or from a diagram of two classes.
 
-All parts are fitted to all rows; their weights are those at which parts fitted without
-a fold predict its labels best.
+All parts are fitted to all rows. Their weights are those with which parts fitted
+without a fold best predict the labels of that fold.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def fit_stacked_rule(
     kind : {"probability", "log-odds", "margin"}, default="probability"
         What the scores are. Log-odds of two classes are log p - log(1 - p); those of
         more are logits, whose softmax gives the probabilities. Margins only order the
-        rows, so that there is no model's own probability to mix.
+        rows, so the model has no probability of its own to mix.
     folds : array-like of shape (n,), default=None
         For out-of-fold scores of K models: which model scored the row, 0 … K - 1.
         Predictions then take the scores of all K models.
@@ -112,9 +112,10 @@ def fit_stacked_rule(
     rule per class against the rest, normalised. *Of margins*: Platt's sigmoid, or
     softmax(A s + b), and the rule.
 
-    *Weights* maximise the log-likelihood of held-out labels, with two more rows for
-    each part: each part is fitted to two thirds of the rows and judged on the others.
-    Thirds are dealt by rank within each label, so that nothing is random.
+    *Weights* maximise the log-likelihood of held-out labels, plus two pseudo-rows for
+    each part. Each part is fitted to two thirds of the rows and judged on the others.
+    The thirds depend on ranks within each label and a fixed seed, so the result is
+    reproducible.
 
     *K models*: the mean of the models' p, the curve at the mean of its logits, and the
     pooled rule.
@@ -206,7 +207,7 @@ def _fitted_to_two(
             scores, labels, models, sample_weight, increasing=increasing
         )
     counted = scores
-    if sample_weight is not None:  # scores of what weighs nothing may be anything
+    if sample_weight is not None:  # rows of weight 0 may have any score
         weights = validation.as_weights(sample_weight, scores.size)
         counted = np.where(weights > 0, scores, 0.5)
     refuse_no_probabilities(counted, kind)
@@ -223,7 +224,7 @@ def _fitted_to_two(
 
 
 def _models(folds: ArrayLike | None, size: int) -> IntArray | None:
-    """Return which model scored each row; None if it was always the same."""
+    """Return which model scored each row; None if there is only one."""
     if folds is None:
         return None
     models = as_folds(folds, size)
@@ -231,12 +232,13 @@ def _models(folds: ArrayLike | None, size: int) -> IntArray | None:
 
 
 def _dealt_diagram(diagram: Diagram, *, increasing: bool) -> ByFold:
-    """Deal counted rows, or, of real weights, the mass at each score as one row."""
+    """Assign counted rows to folds, or, with real weights, the mass at each score."""
     counted = diagram.is_exact
     masses = diagram.negatives, diagram.positives
     rows = [mass.sum() if counted else np.count_nonzero(mass) for mass in masses]
     n_folds = int(min(FOLDS, *rows))
-    # By the label's own probability, so that exchanging the labels changes no fold.
+    # In order of the label's own probability, so that swapping the labels changes no
+    # fold.
     steps = (-1, 1) if increasing else (1, -1)
     zeros, ones = (
         dealt(mass[::step], n_folds, counted=counted)[:, ::step]
@@ -253,7 +255,7 @@ def _dealt_rows(
     *,
     increasing: bool,
 ) -> ByFold:
-    """Deal rows of real weight, each as a whole, and add them up at their scores."""
+    """Assign rows of real weight to folds, and add them at their scores."""
     y = validation.as_labels(labels)
     w = _rounded(validation.as_weights(sample_weight, scores.size))
     cells = np.searchsorted(diagram.scores, scores)
@@ -273,7 +275,7 @@ def _dealt_rows(
 
 
 def _rounded(weights: FloatArray) -> FloatArray:
-    """Round weights as rules do: those that vanish beside the others are 0."""
+    """Round weights as rules do: negligible ones become 0."""
     scale = scale_for(magnitudes(weights))
     rounded: FloatArray = units(weights, scale) / 2.0**scale
     return rounded
@@ -287,7 +289,7 @@ def _stacked_of_two(
     *,
     increasing: bool,
 ) -> StackedRule:
-    """Stack a rule with the other parts, which are fitted to the diagram."""
+    """Stack a rule with the other parts, fitted to the diagram."""
     scores = diagram.scores
     logits = upright(scores, kind, increasing=increasing)
     fit_curve = _curve_fitter(logits, kind, float(diagram.n_rows))
@@ -298,7 +300,7 @@ def _stacked_of_two(
     n_folds = len(by_fold.zeros)
 
     def held_out(fold: int) -> tuple[FloatArray, FloatArray]:
-        """Return what parts fitted without a fold give its labels, and its masses."""
+        """Return the likelihoods of held-out labels under each part, and masses."""
         others = np.arange(n_folds) != fold
         zeros, ones = (masses[others].sum(axis=0) for masses in by_fold)
         _, curved = fit_curve(zeros, ones, curve)
@@ -320,7 +322,7 @@ def _stacked_of_two(
 def _curve_fitter(
     logits: FloatArray, kind: str, n_rows: float
 ) -> Callable[..., tuple[Any, FloatArray]]:
-    """Return what fits a curve to masses at these logits, and reads it there."""
+    """Return a function that fits a curve to masses at these logits."""
 
     def sigmoid(
         zeros: FloatArray, ones: FloatArray, _near: Any = None
@@ -346,7 +348,7 @@ def _curve_fitter(
 def _cross_fitted_weights(
     held_out: Callable[[int], tuple[FloatArray, FloatArray]], n_folds: int, n_parts: int
 ) -> FloatArray:
-    """Return the weights of the parts, of which the Venn-Abers part is the last."""
+    """Return the weights of the parts; the Venn-Abers part is last."""
     if n_folds == 0:  # one class only
         only_last: FloatArray = np.eye(n_parts)[-1]
         return only_last
@@ -379,7 +381,7 @@ def _fitted_to_many(
         masses = _rounded(masses)
     kept = masses > 0
     validation.check_scores(values, kept)
-    # Scores of what weighs nothing may be anything.
+    # Rows of weight 0 may have any score.
     values = np.where(kept[:, np.newaxis], values, 1 / n_classes)
     refuse_no_probabilities(values, kind)
     logits = class_logits(values, kind)
@@ -396,7 +398,7 @@ def _fitted_to_many(
     if models is None:
         fitted = rules_of(np.flatnonzero(kept), masses[kept])
     else:
-        new_row = Fraction(1, n_classes - 1)  # C - 1 classes are in doubt
+        new_row = Fraction(1, n_classes - 1)  # in doubt in C - 1 classes
         fitted = [
             fitted_pooled_rule(column, y == c, models, sample_weight, weight=new_row)
             for c, column in enumerate(columns)
@@ -407,7 +409,7 @@ def _fitted_to_many(
     n_folds = len(by_fold)
 
     def held_out(fold: int) -> tuple[FloatArray, FloatArray]:
-        """Return what parts fitted without a fold give its labels, and its masses."""
+        """Return the likelihoods of held-out labels under each part, and masses."""
         others = by_fold[np.arange(n_folds) != fold].sum(axis=0)
         rows, out = np.flatnonzero(others), np.flatnonzero(by_fold[fold])
         without = _fitted_matrix(logits[rows], y[rows], others[rows], kind, curve)
@@ -445,7 +447,7 @@ def _fitted_matrix(
     kind: str,
     near: Matrix | None = None,
 ) -> Matrix:
-    """Fit a matrix; margins are first scaled as a temperature would."""
+    """Fit a matrix; margins are first rescaled by a temperature."""
     if near is not None:
         low, high = near.low, near.high
     elif kind == "margin":
@@ -456,7 +458,7 @@ def _fitted_matrix(
     scale = 1.0
     if kind == "margin":
         best = best_inverse_temperature(features, labels, weights)
-        # If margins say next to nothing, or the contrary, the furthest are 1 apart.
+        # If margins are uninformative or inverted, scale the largest difference to 1.
         least = 1 / max(high - low, TINY)
         scale = min(max(best, least), LARGEST_LOGIT * least, HUGE)
     start = None if near is None else (near.coefficients / scale, near.intercepts)
@@ -467,11 +469,11 @@ def _fitted_matrix(
 def _dealt_classes(
     values: FloatArray, labels: IntArray, masses: FloatArray
 ) -> FloatArray:
-    """Deal the rows of each class in the order of its own score: (folds, rows).
+    """Assign the rows of each class, ordered by its score, to folds: (folds, rows).
 
-    The other columns and the weight break ties, so that the order of rows does not
-    matter. A class begins where the last one ended, so that folds are equally large
-    however few rows the classes have.
+    The other columns and the weight break ties, so the order of rows does not matter.
+    Each class continues where the last one stopped, so folds have equal sizes even if
+    classes have few rows.
     """
     n_classes = values.shape[1]
     sizes = np.bincount(labels, weights=masses, minlength=n_classes)

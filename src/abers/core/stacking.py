@@ -1,9 +1,9 @@
-"""Stacking: rows are dealt to folds, and weights of parts are judged on held-out rows.
+"""Stacking: assign rows to folds, and weight parts by how they predict held-out rows.
 
 Folds are shuffled, by a fixed seed, along the order of the scores within each label. So
-they depend on counts alone: not on the order of the rows, nor on whether rows are
-repeated or counted. Without shuffling (0, 1, 2, 0, …) each fold would repeat the local
-rates of the others, noise included, and a rule that fits noise would look right.
+they depend on counts alone, not on the order of the rows, or on whether rows are
+repeated or counted. Without shuffling (0, 1, 2, 0, …), each fold would repeat the local
+rates of the others, noise included, and a rule that fits noise would look good.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 FOLDS = 3
-PRIOR = 2.0  # rows that speak for each part before any data do
+PRIOR = 2.0  # pseudo-rows in favour of each part
 NEWTON_STEPS = 100  # ten are usual
-MOST_SHUFFLED = 2**22  # rows; of more, each fold has its share up to chance
+MOST_SHUFFLED = 2**22  # rows; with more, each fold gets its share at random
 CONVERGED = 1e-10  # a Newton step shorter than this leaves an error of its square
 
 
 def dealt(masses: NDArray[Any], n_folds: int, *, counted: bool) -> FloatArray:
-    """Deal rows, in their order, to equal folds: (folds, cells).
+    """Assign rows, in their order, to equal folds: (folds, cells).
 
-    Counted rows of one cell may go to different folds; a cell of real weight is dealt
-    as a whole, since it may be one row.
+    Counted rows of one cell may go to different folds. A cell of real weight is
+    assigned as a whole, since it may be a single row.
 
     >>> dealt(np.array([1, 4, 1]), 3, counted=True)
     array([[0., 2., 0.],
@@ -65,20 +65,20 @@ def dealt(masses: NDArray[Any], n_folds: int, *, counted: bool) -> FloatArray:
 
 
 def _shuffler() -> np.random.RandomState:
-    # Its stream is frozen; that of a Generator may change with numpy.
+    # Its stream is frozen; that of a Generator may change with numpy versions.
     return np.random.RandomState(0)
 
 
 def stacked_weights(likelihoods: FloatArray, masses: FloatArray) -> FloatArray:
     """Return the weights of M parts that maximise the likelihood of held-out labels.
 
-    `likelihoods` (M, m) are what each part gives the label of a row that was held out,
-    `masses` (m,) the weights of these rows. The weights w maximise
+    `likelihoods` (M, m) are the probabilities that each part gives to the labels of
+    held-out rows, and `masses` (m,) the weights of these rows. The weights w maximise
 
         sum_i masses_i log(likelihoods_i @ w) + 2 sum_j log w_j
 
-    over the simplex. With the multiplier of the constraint, which is known, the problem
-    is concave in w > 0 without one, and its optimum sums to 1 by itself.
+    over the simplex. The multiplier of the constraint is known; with it, the problem is
+    concave and unconstrained in w > 0, and its optimum sums to 1.
 
     >>> right, wrong = np.full((1, 100), 0.8), np.full((1, 100), 0.2)
     >>> stacked_weights(np.concatenate((right, wrong)), np.ones(100)).round(2)
@@ -113,7 +113,7 @@ def stacked_weights(likelihoods: FloatArray, masses: FloatArray) -> FloatArray:
         while (weights + step).min() <= 0:
             step /= 2
         there = value(weights + step)
-        # Near the optimum values differ by less than their rounding.
+        # Near the optimum, values differ by less than their rounding error.
         while not there >= here and (abs(step) > SHORT * weights).any():
             step /= 2
             there = value(weights + step)

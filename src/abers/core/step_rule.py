@@ -1,4 +1,4 @@
-"""Step rules: what all rules share that are two step functions of one score."""
+"""Step rules: the common part of all rules that are two step functions of a score."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 
-# Of every step rule.
+# The contents of every step rule.
 ARRAYS = dict.fromkeys(("lower", "score_quantiles", "thresholds", "upper"), "f")
 FACTS: dict[str, Callable[[Any], bool]] = {
     "increasing": is_flag,
@@ -40,7 +40,7 @@ FACTS: dict[str, Callable[[Any], bool]] = {
 
 
 class StepRule(Fitted):
-    """Two step functions of the score, lower and upper, and what they were fitted to.
+    """Two step functions of the score, lower and upper, and facts about their fit.
 
     Piece j of both holds for thresholds[j-1] <= score < thresholds[j].
     """
@@ -92,18 +92,18 @@ class StepRule(Fitted):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The user's own tags, as given to `save`; read-only."""
+        """Your own tags, as given to `save`; read-only."""
         return self._metadata
 
     def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
-        """Return the lower and upper value of each score.
+        """Return the lower and upper bound of each score.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         n_threads : int, default=1
-            Threads that share the rows, if there are many.
+            Number of threads, used if there are many rows.
 
         Returns
         -------
@@ -140,14 +140,14 @@ class StepRule(Fitted):
 def bounds_by_place(
     rules: Sequence[StepRule], places: IntArray, scores: FloatArray
 ) -> FloatArray:
-    """Return the bounds of scores that are not NaN, each by the rule at its place.
+    """Return the bounds of scores without NaN, each by the rule at its place.
 
-    -1 is the place of the last rule.
+    Place -1 is the last rule.
     """
     last = len(rules) - 1
     places = np.where(places < 0, last, places)
     sizes = np.bincount(places, minlength=len(rules)).tolist()
-    # numpy sorts integers of 16 bits by counting them.
+    # numpy sorts 16-bit integers by counting.
     order = np.argsort(places.astype(np.min_scalar_type(last)), kind="stable")
     by_rule, found = scores[order], np.empty((scores.size, 2))
     stop = 0
@@ -157,13 +157,13 @@ def bounds_by_place(
             table = rule._table  # noqa: SLF001 (a method would check each part)
             table.bounds(by_rule[start:stop], found[start:stop], 1)
     out = np.empty_like(found)
-    # As items of 16 bytes: numpy puts rows of two numbers ten times as slowly.
+    # As items of 16 bytes: numpy is ten times slower with rows of two numbers.
     out.view(np.complex128)[order] = found.view(np.complex128)
     return out
 
 
 def _flaw_of_scores(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be quantiles and thresholds of one set of rows, if so."""
+    """Return why these cannot be the quantiles and thresholds of a fit, or None."""
     thresholds, quantiles = arrays["thresholds"], arrays["score_quantiles"]
     if not facts["n_rows"]:
         return "it was fitted to nothing"
@@ -176,7 +176,7 @@ def _flaw_of_scores(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why a fit cannot have made such steps, if so."""
+    """Return why a fit cannot have made these steps, or None."""
     lower, upper = arrays["lower"], arrays["upper"]
     if not lower.size == upper.size == arrays["thresholds"].size + 1:
         return "its bounds are not one more than its thresholds"
@@ -186,7 +186,7 @@ def _flaw_of_steps(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def table_of(arrays: Arrays) -> Table:
-    """Return the kernel's table of checked arrays."""
+    """Return the kernel's table for checked arrays."""
     names = ("thresholds", "lower", "upper", "score_quantiles")
     return Table(*(arrays[name] for name in names))
 
@@ -197,7 +197,7 @@ def _next(score: float) -> float:
 
 
 def _lie_within(values: FloatArray, least: float, most: float) -> bool:
-    # No score is below -inf, so that a threshold there would have no piece before it.
+    # No score is below -inf, so no piece would precede a threshold there.
     return not values.size or bool(
         least <= values[0] and values[-1] <= most and values[0] > -np.inf
     )

@@ -1,11 +1,12 @@
-"""An exactly valid predictor of many classes, by the top class and its score.
+"""An exactly valid predictor for many classes, by the top class and its score.
 
 The top class of a case is the one with the highest score. Within the rows of one top
 class the question "is the top class right?" has two answers, and isotonic regression on
-the top score groups rows into level sets. Under a hypothetical label the new case
-belongs to one of them, and the frequencies of all classes in it, the case counted, are
-a vector of probabilities. The bag of rows determines the level sets, and each row of a
-level set is equally likely the new one: so the vector of the true label is calibrated.
+the top score groups rows into level sets. Under a hypothetical label, the new case
+belongs to one of them, and the frequencies of all classes in it, the case included,
+form a vector of probabilities. The bag of rows determines the level sets, and each row
+of a level set is equally likely to be the new one, so the vector of the true label is
+calibrated.
 """
 
 from __future__ import annotations
@@ -49,26 +50,26 @@ if TYPE_CHECKING:
 # Slopes are compared as doubles: fractions of fewer rows are equal only if these are.
 MOST_ROWS = 2**26
 MIN_CLASSES = 2
-CASES = ("wrong", "right")  # what the top class of the new case may be
+CASES = ("wrong", "right")  # whether the top class of the new case is the true one
 
 
 class LevelSets(NamedTuple):
-    """How many rows of each class are in the level set of a case, by its score."""
+    """Counts of each class in the level set of a case, by its score."""
 
     thresholds: FloatArray
     counts: IntArray  # (pieces, C)
 
 
 class TopRule(Fitted):
-    """A Venn predictor of many classes; made by `fit_top_rule`.
+    """A Venn predictor for many classes, made by `fit_top_rule`.
 
-    It never changes: equal ones compare equal, and threads may share one.
+    It is immutable: equal rules compare equal, and threads may share one.
     """
 
     __slots__ = ("_metadata", "_n_classes", "_n_rows", "_right", "_wrong")
     _layout: ClassVar = Layout(
         "top-rule",
-        # The level sets of all top classes stand end to end.
+        # The level sets of all top classes are stored end to end.
         arrays={
             f"{case}_{name}": letter
             for case in CASES
@@ -101,12 +102,12 @@ class TopRule(Fitted):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The tags with which it was saved; read-only."""
+        """Your own tags, as given to `save`; read-only."""
         return self._metadata
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proven: that one of the C vectors is calibrated."""
+        """The guarantee: one of the C vectors is calibrated."""
         return guarantees.VECTOR
 
     def vectors(self, scores: ArrayLike) -> FloatArray:
@@ -115,14 +116,14 @@ class TopRule(Fitted):
         Parameters
         ----------
         scores : array-like of shape (n, C)
-            A score for each class; the highest one is the top class, the first of equal
-            ones.
+            A score for each class. The highest one is the top class; the first, if
+            several are equal.
 
         Returns
         -------
         ndarray of shape (n, C, C)
-            Row h of each case is its vector if it had label h. That of the true label
-            is calibrated as a vector.
+            Row h of a case is its vector if the label were h. The vector of the true
+            label is calibrated.
         """
         columns = _as_columns(scores, self.n_classes)
         top = columns.argmax(axis=1)
@@ -136,7 +137,7 @@ class TopRule(Fitted):
         return shares
 
     def bounds(self, scores: ArrayLike) -> FloatArray:
-        """Return the least and the greatest probability of each class.
+        """Return the smallest and largest probability of each class.
 
         Parameters
         ----------
@@ -168,7 +169,7 @@ class TopRule(Fitted):
         return mean
 
     def top_right(self, scores: ArrayLike) -> FloatArray:
-        """Return bounds of the probability that the top class is right.
+        """Return bounds for the probability that the top class is right.
 
         Parameters
         ----------
@@ -178,9 +179,9 @@ class TopRule(Fitted):
         Returns
         -------
         ndarray of shape (n, 2)
-            The bound that belongs to the truth (lower: the top class is wrong) is
-            calibrated, within each top class. They answer this one question, and are
-            not bounds of the largest predicted probability.
+            The bound that belongs to the truth (the lower one if the top class is
+            wrong) is calibrated within each top class. These are bounds for this one
+            event, not for the largest predicted probability.
         """
         columns = _as_columns(scores, self.n_classes)
         top = columns.argmax(axis=1)
@@ -195,7 +196,7 @@ class TopRule(Fitted):
         )
 
     def _counts(self, columns: FloatArray, top: IntArray) -> tuple[IntArray, IntArray]:
-        """Count the classes that share the case's level set: top wrong, top right."""
+        """Count the classes in the case's level set: top wrong, top right."""
         wrong, right = np.empty((2, *columns.shape), dtype=np.int64)
         for c in range(self.n_classes):
             rows = np.flatnonzero(top == c)
@@ -253,7 +254,7 @@ class TopRule(Fitted):
 
 
 def _parted(arrays: Arrays, case: str, n_classes: int) -> list[LevelSets]:
-    """Return the level sets of each top class."""
+    """Split the stored level sets by top class."""
     ends = np.cumsum(arrays[f"{case}_sizes"])
     counts = arrays[f"{case}_counts"].reshape(-1, n_classes)
     thresholds = np.split(arrays[f"{case}_thresholds"], ends[:-1])
@@ -262,10 +263,10 @@ def _parted(arrays: Arrays, case: str, n_classes: int) -> list[LevelSets]:
 
 
 def _are_of_one_bag(c: int, wrong: LevelSets, right: LevelSets, n_rows: int) -> bool:
-    """Tell whether rows of this top class may have these level sets.
+    """Return whether the rows of one top class may have these level sets.
 
-    Bounds of "the top class is right" do not fall with the score, begin at 0, end at 1,
-    and the upper one is above the lower one.
+    The bounds of "the top class is right" must not fall with the score, must begin at 0
+    and end at 1, and the upper one must exceed the lower one.
     """
     for thresholds, counts in (wrong, right):
         if (
@@ -292,7 +293,7 @@ def _are_of_one_bag(c: int, wrong: LevelSets, right: LevelSets, n_rows: int) -> 
 
 
 def fit_top_rule(scores: ArrayLike, labels: ArrayLike) -> TopRule:
-    """Fit an exactly valid predictor of many classes.
+    """Fit an exactly valid predictor for many classes.
 
     Parameters
     ----------
@@ -300,7 +301,7 @@ def fit_top_rule(scores: ArrayLike, labels: ArrayLike) -> TopRule:
         A score for each class, ±inf allowed. Scores of one class are compared with each
         other, and the highest of a row is its top class.
     labels : array-like of shape (n,)
-        The place of the class of each row among the columns: 0 … C - 1.
+        The class of each row, as a column number: 0 … C - 1.
 
     Returns
     -------
@@ -309,7 +310,8 @@ def fit_top_rule(scores: ArrayLike, labels: ArrayLike) -> TopRule:
 
     Notes
     -----
-    It costs as much memory as its level sets have pieces, and O(log k) time a row.
+    Memory is proportional to the number of pieces of its level sets; a prediction takes
+    O(log k) time per row.
 
     Examples
     --------
@@ -327,7 +329,7 @@ def fit_top_rule(scores: ArrayLike, labels: ArrayLike) -> TopRule:
 def fitted_top_rule(
     scores: ArrayLike, labels: ArrayLike
 ) -> tuple[TopRule, list[MannWhitney | None]]:
-    """Fit a top rule; also return the test of each class for inverted scores."""
+    """Fit a top rule; also test each class for inverted scores."""
     columns = _as_columns(scores, None)
     n_classes = columns.shape[1]
     y = _as_places(labels, len(columns), n_classes)
@@ -358,7 +360,7 @@ def _level_sets(diagram: Diagram, below: IntArray) -> tuple[LevelSets, LevelSets
     keys, size = diagram.scores, diagram.scores.size
     first, stop = _ends_as_one(diagram)
     right = _pieces(keys, below[stop] - below[first])
-    # As a 0 a case is a 1 of the mirrored rows, whose values are rounded as such.
+    # A case with label 0 has label 1 among the mirrored rows, and is rounded there.
     mirrored = Diagram(
         0.0 - keys[::-1], diagram.positives[::-1], diagram.negatives[::-1]
     )
@@ -375,9 +377,9 @@ def _pieces(keys: FloatArray, counts: IntArray) -> LevelSets:
 def _ends_as_one(diagram: Diagram) -> tuple[IntArray, IntArray]:
     """Return the first score of each level set, and the one after its last.
 
-    The new case has label 1. It is at score m, or between that and the one before, or,
-    in the last place, above all scores; its value in the isotonic regression is
-    that of the rule's upper bound, and 1 there.
+    The new case has label 1. Its score is score m, or between scores m - 1 and m, or,
+    in the last position, above all scores. Its value in the isotonic regression is the
+    rule's upper bound, and 1 in the last position.
     """
     size = diagram.scores.size
     n = np.append(0, np.cumsum(diagram.counts))
@@ -387,14 +389,14 @@ def _ends_as_one(diagram: Diagram) -> tuple[IntArray, IntArray]:
     before = links[1:]
     slopes = np.append(-1.0, (y[1:] - y[before]) / (n[1:] - n[before]))
     values = np.append(upper, 1.0)
-    # Right of the case the level set ends at a corner of the minorant of all points.
+    # To the right, the level set ends at a corner of the minorant of all points.
     corners = [size]
     while corners[-1]:
         corners.append(int(links[corners[-1]]))
     at = np.array(corners[::-1])
     stop = at[slopes[at[1:]].searchsorted(values, side="right")]
     stop = np.maximum(stop, np.minimum(np.arange(1, size + 2), size))
-    # Left of it, where the chain of the points up to the case is no longer as steep.
+    # To the left, it ends where the chain of the points up to the case gets less steep.
     jumps = [links]
     while jumps[-1].any():
         jumps.append(jumps[-1][jumps[-1]])
@@ -462,7 +464,7 @@ def _as_places(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
 
 
 def refuse_weights(weights: object) -> None:
-    """Refuse weights of rows, before any model is trained."""
+    """Refuse sample weights, before any model is trained."""
     if weights is not None:
         msg = (
             "sample_weight must be None with multiclass='top', whose guarantee is for "
@@ -485,7 +487,7 @@ def top_rule_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopPredictor:
-    """A top rule that reads what a classifier says."""
+    """A top rule that predicts from a classifier's scores."""
 
     rule: TopRule
     loss: LossName

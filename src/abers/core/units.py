@@ -1,22 +1,22 @@
 """Weights as whole numbers of units, so that rules of real weights are exact, too.
 
 Sums of doubles depend on their order; sums of integers do not. So weights are rounded
-once, when they come: a weight w counts as the whole number of *units* nearest to
-w * 2**scale, and a new case, which weighs 1, as 2**scale of them. All that follows is
+once, on arrival: a weight w becomes the whole number of *units* nearest to w *
+2**scale, and a new case, of weight 1, becomes 2**scale units. After that, everything is
 integer arithmetic, and a bound is a quotient of two integers, rounded once.
 
 One scale serves all weights of a call. It is 0 if they are whole. Otherwise it is the
-largest at which all units and the new case cannot exceed 2**53, whatever way they are
-rounded; that depends on `Magnitudes` alone, which add up exactly over rows and parts,
-so neither the order of rows nor the way they were cut changes a bit. A weight that is
-too small beside the total has no units, and its row is left out as one of weight 0 is.
+largest at which all units and the new case cannot exceed 2**53, however they are
+rounded. It depends on `Magnitudes` alone, which add up exactly over rows and parts, so
+neither the order of rows nor the division into parts changes a bit. A weight that is
+too small next to the total has no units, and its row is dropped like one of weight 0.
 
-Diagrams keep units in canonical form: the common trailing zero bits are stripped, as
-far as the scale allows. Whole masses then have scale 0, halves scale 1, and equal
-masses have equal units, however they came. Bounds stay the same, because units and new
-case shrink alike. And a scale is never finer than its masses need, so that whole and
-dyadic masses add up exactly for as long as the total, in the finer unit of the two,
-stays within 2**53.
+Diagrams keep units in canonical form: common trailing zero bits are stripped, as far as
+the scale allows. Whole masses then have scale 0, halves scale 1, and equal masses have
+equal units, however they were made. Bounds stay the same, because units and the new
+case shrink alike. And a scale is never finer than its masses need, so whole and dyadic
+masses add up exactly as long as the total, in the finer of the two units, stays within
+2**53.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-LEAST_EXPONENT = -1073  # of the smallest double, by frexp
-LEAST_SCALE = 20  # of real weights; bounds at a coarser one may err by 1e-6
+LEAST_EXPONENT = -1073  # of the smallest double, as returned by frexp
+LEAST_SCALE = 20  # for real weights; at a coarser scale bounds may err by 1e-6
 MOST_SCALE = 52  # at which a new case and a unit do not exceed 2**53
 ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Magnitudes:
-    """What decides the scale of weights; those of parts add up to those of the whole.
+    """The sizes of weights, which determine their scale; they add up over parts.
 
     >>> magnitudes(np.array([3.0, 2.0])) + magnitudes(np.array([0.5]))
     Magnitudes(exponents={2: 2, 0: 1}, whole_total=None)
@@ -53,7 +53,7 @@ class Magnitudes:
 
     # How many weights lie in [2**(e - 1), 2**e), for each e with any.
     exponents: Mapping[int, int] = field(default_factory=dict)
-    whole_total: int | None = 0  # 2**53 if it is more; None if not all are whole
+    whole_total: int | None = 0  # capped at 2**53; None unless all weights are whole
 
     def __add__(self, other: Magnitudes) -> Magnitudes:
         """Return the magnitudes of the weights of both."""
@@ -78,15 +78,14 @@ class Units(NamedTuple):
 
 
 def is_scale(value: object) -> bool:
-    """Tell whether a diagram may have this scale."""
+    """Return whether this is a valid scale of a diagram."""
     return type(value) is int and 0 <= value <= MOST_SCALE
 
 
 def magnitudes(weights: FloatArray, positives: FloatArray | None = None) -> Magnitudes:
     """Return the magnitudes of finite weights, none negative; zeros do not count.
 
-    Counts may come with their positives, which then must be whole as well for the
-    weights to be whole.
+    If counts come with positives, both must be whole for the weights to be whole.
 
     >>> magnitudes(np.array([0.0, 3.0, 4.0]))
     Magnitudes(exponents={2: 1, 3: 1}, whole_total=7)
@@ -104,11 +103,11 @@ def magnitudes(weights: FloatArray, positives: FloatArray | None = None) -> Magn
 def scale_for(
     magnitudes: Magnitudes, name: str = "sample_weight", new_case: Fraction = ONE
 ) -> int:
-    """Return the scale of weights of these magnitudes, or refuse them.
+    """Return the scale for weights of these magnitudes; raise if there is none.
 
-    A new case weighs `new_case`, p / q: masses then count q times, and the new case
-    p * 2**scale. With B the sum of 2**e over the weights, each of which is less than
-    its 2**e, the scale s is the largest with (q B + p) 2**s <= 2**53.
+    A new case weighs `new_case`, p / q: masses then count q times, and the new case p *
+    2**scale. Each weight is less than its 2**e; B is the sum of these 2**e. The scale s
+    is the largest with (q B + p) 2**s <= 2**53.
 
     >>> scale_for(magnitudes(np.array([3.0, 2.0])))
     0
@@ -137,7 +136,7 @@ def scale_for(
 
 
 def units(weights: FloatArray | IntArray, scale: int) -> IntArray:
-    """Return weights in units of 2**-scale, rounded to the nearest, halves to even.
+    """Return weights in units of 2**-scale, rounded half to even.
 
     >>> units(np.array([1.0, 0.3, 0.125, 0.375, 0.1]), 2)
     array([4, 1, 0, 2, 0])
@@ -196,11 +195,11 @@ def rescaled(masses: Units, scale: int) -> Units:
 def common_scale(
     parts: Sequence[Units], name: str = "counts", new_case: Fraction = ONE
 ) -> int:
-    """Return the scale at which canonical masses are added up, or refuse them.
+    """Return the scale at which canonical masses are added; raise if there is none.
 
-    It is the finest of the parts, or the largest that their total allows, if that is
-    coarser. Bring all parts to it by `rescaled`, add them up, leave out scores without
-    a unit, and make the sum canonical: two halves at one score are a whole.
+    It is the finest scale of the parts, or the finest that their total allows, if that
+    is coarser. Convert all parts with `rescaled`, add them, drop scores without units,
+    and make the sum canonical: two halves at one score make a whole.
 
     >>> none, one, many = np.array([0]), np.array([1]), np.array([2**30])
     >>> common_scale([Units(many, none, 0), Units(one, none, 1)])  # of 1/2: exact
@@ -226,10 +225,10 @@ def common_scale(
 
 
 def order_free_sums(values: FloatArray, places: IntArray, size: int) -> FloatArray:
-    """Add up finite numbers, none negative, at each place: in any order the same bits.
+    """Sum nonnegative numbers at each place, with the same bits in any order.
 
     They are rounded to multiples of a power of two at which no sum reaches 2**53, one
-    power for each place, so that sums of them are exact.
+    power per place, so the sums are exact.
 
     >>> order_free_sums(np.array([0.1, 0.2, 0.3, 7]), np.array([0, 0, 0, 2]), 3)
     array([0.6, 0. , 7. ])
@@ -247,7 +246,7 @@ def order_free_sums(values: FloatArray, places: IntArray, size: int) -> FloatArr
 
 
 def order_free_sum(values: FloatArray) -> float:
-    """Add up finite numbers, none negative: in any order the same bits."""
+    """Sum finite nonnegative numbers, with the same bits in any order."""
     _, exponent = np.frexp(values.max(initial=0.0))
     shift = 53 - values.size.bit_length() - int(exponent)
     return float(np.ldexp(np.rint(np.ldexp(values, shift)).sum(), -shift))
@@ -263,11 +262,11 @@ def _are_whole(weights: FloatArray) -> bool:
 
 
 def _whole_total(weights: FloatArray) -> int | None:
-    """Return the total of whole weights, 2**53 if it is more; None for others."""
+    """Return the total of whole weights, capped at 2**53; None for other weights."""
     if not _are_whole(weights):
         return None
     with np.errstate(over="ignore"):
-        # Exact below 2**53, and not below if the exact one is not.
+        # Exact if below 2**53; not below if the exact total is not.
         total = weights.sum()
     return int(min(total, LARGEST_EXACT_INTEGER))
 

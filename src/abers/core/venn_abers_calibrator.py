@@ -47,21 +47,16 @@ if TYPE_CHECKING:
 
 
 def is_one_of(choices: Sequence[str]) -> Any:
-    """Return what tells whether a fact is one of some texts."""
+    """Return a check that a fact is one of these texts."""
     return lambda value: isinstance(value, str) and value in choices
 
 
 class VennAbersCalibrator(Calibrator):
-    """Venn-Abers rules of two or more classes, and of one or more folds.
+    """Venn-Abers rules for two or more classes, and for one or more folds.
 
     It is `calibrator_` of an `IVAPClassifier`, a `CVAPClassifier` or an
-    `IVAPCalibrator`. Each class, or each pair of classes, has a rule in each fold, or
-    one pooled rule; what they say is merged as these estimators do, to the last bit.
-
-    The **bounds** are the estimated probability after adding the new case to the
-    calibration data with label 0 (lower) and with label 1 (upper), merged over folds
-    and classes. `guarantee` says whether it is proven that one of the two is
-    calibrated. They are not a confidence interval.
+    `IVAPCalibrator`. Each class, or each pair of classes, has one rule per fold, or one
+    pooled rule. Their answers are merged exactly as in these estimators.
 
     Examples
     --------
@@ -76,7 +71,7 @@ class VennAbersCalibrator(Calibrator):
     __slots__ = ("_is_cross", "_loss", "_merge", "_multiclass", "_predictor")
     _layout: ClassVar = Layout(
         "venn-abers-calibrator",
-        arrays={**ARRAYS, "rules": "u"},  # the facts of each, as JSON
+        arrays={**ARRAYS, "rules": "u"},  # the facts of each rule, as JSON
         facts={
             **FACTS,
             "is_cross": is_flag,
@@ -123,7 +118,7 @@ class VennAbersCalibrator(Calibrator):
 
     @property
     def loss(self) -> LossName:
-        """The loss for which bounds are merged to one probability."""
+        """The loss for which bounds are merged into one probability."""
         return self._loss
 
     @property
@@ -234,12 +229,12 @@ def _nested(
 def _flaw_of_rules(
     facts: Facts, kind: type[Any], parts: Sequence[Contents | None]
 ) -> str | None:
-    """Say why these cannot be the rules of such classes and folds, if so."""
+    """Return why these cannot be the rules of these classes and folds, or None."""
     n_classes, n_models = len(facts["classes"]), facts["n_models"]
     n_folds = 1 if kind is PooledRule else n_models
     is_pairs = facts["multiclass"] == "ovo"
     n_problems = math.comb(n_classes, 2) if is_pairs else n_classes
-    if len(parts) != n_problems * n_folds:  # before they are listed: they may be many
+    if len(parts) != n_problems * n_folds:  # before a list is made, which may be long
         return "its rules are not one per problem and fold"
     problems = problems_of(n_classes, facts["multiclass"])
     rules: list[Any] = [part and restored(kind, part) for part in parts]
@@ -255,7 +250,7 @@ def _flaw_of_rules(
 
 
 def _are_of_folds(rules: Sequence[Any], n_folds: int, n_doubts: int) -> bool:
-    """Tell whether pooled rules have so many folds, and one weight of a new case."""
+    """Return whether pooled rules have this many folds, and the same weight."""
     if None in rules or any(rule.n_folds != n_folds for rule in rules):
         return False
     weight = rules[0].weight
@@ -266,7 +261,7 @@ def _are_of_folds(rules: Sequence[Any], n_folds: int, n_doubts: int) -> bool:
 def _are_of_one_sample(
     rules: Sequence[Any], problems: Sequence[Any], n_classes: int
 ) -> bool:
-    """Tell whether problems count the same rows of each class."""
+    """Return whether all problems count the same rows of each class."""
     sizes: list[list[float]] = [[] for _ in range(n_classes)]
     totals = []
     for problem, rule in zip(problems, rules, strict=True):
@@ -277,7 +272,7 @@ def _are_of_one_sample(
             totals.append(total)
         else:
             sizes[problem.negative].append(total - ones)
-    near = validation.LARGEST_EXACT_INTEGER**-0.5  # of sums of rounded weights
+    near = validation.LARGEST_EXACT_INTEGER**-0.5  # for sums of rounded weights
     if any(not isclose(size, of[0], rel_tol=near) for of in sizes for size in of):
         return False
     together = sum(of[0] for of in sizes)

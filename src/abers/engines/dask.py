@@ -473,7 +473,7 @@ class _Workers:
 
 
 def _lacks_abers(error: BaseException | None) -> bool:
-    """Tell whether the cause of a failure is that a worker cannot import abers."""
+    """Return whether the cause of a failure is that a worker cannot import abers."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError):
             return str(error.name).split(".")[0] == "abers"

@@ -87,7 +87,7 @@ def checksum(message: Buffer) -> int:
 
 
 def holds(message: Buffer, wanted: type) -> bool:
-    """Tell whether a message holds a value of this class."""
+    """Return whether a message holds a value of this class."""
     name = f'["{wanted.__name__}"'.encode()
     return bytes(message[START : START + len(name)]) == name
 

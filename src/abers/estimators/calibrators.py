@@ -177,7 +177,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
             Any name; `.abers` is usual. An existing file is replaced at once or not at
             all.
         metadata : mapping, default=None
-            Tags of your own (model, date, …).
+            Your own tags (model, date, …).
         """
         check_is_fitted(self)
         self.calibrator_.save(path, metadata)

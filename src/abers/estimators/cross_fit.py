@@ -443,7 +443,7 @@ def warn_of_fitted(model: Any) -> None:
 
 
 def _is_fitted(model: Any) -> bool:
-    """Tell whether a model has learnt something that training would replace."""
+    """Return whether a model has learnt something that training would replace."""
     if isinstance(model, FrozenEstimator):
         return False
     try:

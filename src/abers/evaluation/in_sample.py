@@ -37,7 +37,7 @@ SURE = 0.001  # probability of recognising as many rows, if they are held out
 
 
 def in_sample(predictions: Predictions) -> bool | None:
-    """Tell whether most of these rows were used for the fit; None if unknown."""
+    """Return whether most of these rows were used for the fit; None if unknown."""
     scores = predictions.scores
     if scores is None and len(predictions.by_fold) == 1:  # a mixture of two classes
         of_models = predictions.by_fold[0].scores

@@ -267,7 +267,7 @@ def _if_probabilities(values: FloatArray) -> FloatArray | None:
 
 
 def _is_table(X: Any) -> bool:
-    """Tell whether probabilities have a column per class."""
+    """Return whether probabilities have a column per class."""
     try:
         shape = np.shape(X)
     except ValueError:  # rows of different lengths, which are refused elsewhere
@@ -276,7 +276,7 @@ def _is_table(X: Any) -> bool:
 
 
 def _is_ours(predictor: Any) -> bool:
-    """Tell whether a predictor gives predictions itself, without loading it."""
+    """Return whether a predictor gives predictions itself, without loading it."""
     if not hasattr(predictor, "classes_") or not hasattr(predictor, "predictions"):
         return False
     from abers.estimators.calibrated_classifier import CalibratedClassifier

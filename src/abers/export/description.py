@@ -133,14 +133,14 @@ def described(fitted: object, loss: LossName = "log") -> Description:
 
 
 def needs_more(fitted: object) -> bool:
-    """Tell whether steps and a formula are not enough for a calibrator."""
+    """Return whether steps and a formula are not enough for a calibrator."""
     if isinstance(fitted, StackedRule | VennAbersCalibrator):
         return fitted.n_models > 1 or fitted.n_classes > TWO
     return isinstance(fitted, PooledRule)
 
 
 def is_of_classes(fitted: object) -> bool:
-    """Tell whether this is a calibrator of one model and more than two classes."""
+    """Return whether this is a calibrator of one model and more than two classes."""
     if not isinstance(fitted, StackedRule | VennAbersCalibrator):
         return False
     return fitted.n_models == 1 and fitted.n_classes > TWO
@@ -188,7 +188,7 @@ def _rules_of(fitted: StackedRule | VennAbersCalibrator) -> list[list[Any]]:
 
 
 def _flaw(fitted: StackedRule | VennAbersCalibrator, loss: LossName) -> str | None:
-    """Say why a calibrator has no description, if so."""
+    """Return why a calibrator has no description, or None."""
     kind = type(fitted).__name__
     if flaw := flaw_of_merge(fitted, loss):
         return flaw

@@ -306,7 +306,7 @@ def _flaw_of_size(fitted: StackedRule | VennAbersCalibrator) -> str | None:
 def flaw_of_merge(
     fitted: StackedRule | VennAbersCalibrator, loss: LossName
 ) -> str | None:
-    """Say why a calibrator does not merge or read so, if so."""
+    """Return why a calibrator does not merge or read so, or None."""
     kind = type(fitted).__name__
     own = fitted.loss if isinstance(fitted, VennAbersCalibrator) else "log"
     if loss != own:

@@ -80,27 +80,27 @@ ARRAYS_OF_PROTECTED = layout_of(Protected).arrays
 
 
 def is_wait(value: object) -> bool:
-    """Tell whether this is a number of rows to wait for a label."""
+    """Return whether this is a number of rows to wait for a label."""
     return is_whole(value) and value != 0
 
 
 def is_bits(value: object) -> bool:
-    """Tell whether this is a number of significant bits of a score."""
+    """Return whether this is a number of significant bits of a score."""
     return type(value) is int and 1 <= value <= MOST_BITS
 
 
 def is_list(value: object) -> bool:
-    """Tell whether this is a list, which `_flaw` looks into."""
+    """Return whether this is a list, which `_flaw` looks into."""
     return isinstance(value, list)
 
 
 def is_dict_or_none(value: object) -> bool:
-    """Tell whether these may be facts, which `_flaw` looks into, or None."""
+    """Return whether these may be facts, which `_flaw` looks into, or None."""
     return value is None or isinstance(value, dict)
 
 
 def is_stall(value: object) -> bool:
-    """Tell whether this is a stall, or none."""
+    """Return whether this is a stall, or none."""
     return value is None or _is_made_as(Stall, value)
 
 
@@ -725,7 +725,7 @@ class FileMonitor(Stored):
 
 
 def _flaw_of_groups(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be counts of the rows of groups, if so."""
+    """Return why these cannot be counts of the rows of groups, or None."""
     groups, sizes = facts["groups"], arrays["n_scores"]
     names = [name for name in groups if isinstance(name, str)]
     if groups != [None] and (not groups or groups != sorted(set(names))):
@@ -753,7 +753,7 @@ def _flaw_of_groups(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_files(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be the files of a stream, if so."""
+    """Return why these cannot be the files of a stream, or None."""
     files, n_groups = facts["files"], len(facts["groups"])
     n_sketched, counts = arrays["n_sketched"], arrays["file_counts"]
     well_made = all(
@@ -778,7 +778,7 @@ def _flaw_of_files(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be rows that wait, and labels that came early, if so."""
+    """Return why these cannot be waiting rows and early labels, or None."""
     n_rows, _, n_used, n_dropped, _ = (
         arrays["file_counts"].reshape(-1, len(FileCounts._fields)).sum(axis=0)
     )
@@ -810,7 +810,7 @@ def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_bets(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be bets and alarms, if so."""
+    """Return why these cannot be bets and alarms, or None."""
     fresh = fresh_bets()
     n_groups, n_rows = (
         len(facts["groups"]),
@@ -860,7 +860,7 @@ def _contents_of_protected(facts: Facts, arrays: Arrays) -> Contents:
 
 
 def _flaw_of_protected(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why this cannot protect the rule of the calibration rows, if so."""
+    """Return why this cannot protect the rule of the calibration rows, or None."""
     contents = _contents_of_protected(facts, arrays)
     if (contents.facts is None) != (facts["groups"] != [None]):
         return "it must protect one rule, or have groups"
@@ -891,7 +891,7 @@ def _flaw_of_protected(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _is_made_as(kind: Any, value: object) -> bool:
-    """Tell whether the fields of a named tuple are here, each of its type."""
+    """Return whether the fields of a named tuple are here, each of its type."""
     return (
         isinstance(value, dict)
         and value.keys() == set(kind._fields)
@@ -902,7 +902,7 @@ def _is_made_as(kind: Any, value: object) -> bool:
 
 
 def _is_of(value: object, hint: Any) -> bool:
-    """Tell whether a value is of a type: int, str, float, one of some, or a mapping."""
+    """Return whether a value is an int, str, float, choice or mapping, as hinted."""
     if get_origin(hint) is dict:
         _, kind = get_args(hint)
         return isinstance(value, dict) and all(_is_of(v, kind) for v in value.values())

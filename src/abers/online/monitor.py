@@ -126,12 +126,12 @@ class MonitorState:
 
 
 def is_seed(value: object) -> bool:
-    """Tell whether this is a seed of random numbers."""
+    """Return whether this is a seed of random numbers."""
     return type(value) is int and 0 <= value <= LARGEST_SEED
 
 
 def is_positive_count(value: object) -> bool:
-    """Tell whether this is a number of rows, at least one."""
+    """Return whether this is a number of rows, at least one."""
     return value is not None and is_window(value)
 
 
@@ -572,7 +572,7 @@ class Monitor(Stored):
 
 
 def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
-    """Say why these cannot be the rows of a stream, if so."""
+    """Return why these cannot be the rows of a stream, or None."""
     n_rows, n_labels = arrays["p_scores"].size, arrays["p_labels"].size
     waiting, dropped = arrays["waiting_labels"], arrays["dropped_rows"]
     scores, negatives, positives = (
@@ -603,12 +603,12 @@ def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _may_be_dropped(rows: IntArray, n_rows: int, max_wait: int | None) -> bool:
-    """Tell whether these are rows behind which `max_wait` others came."""
+    """Return whether these are rows behind which `max_wait` others came."""
     return max_wait is not None and rows[0] >= 0 and rows[-1] < n_rows - max_wait
 
 
 def _flaw_of_tests(arrays: Arrays) -> str | None:
-    """Say why these cannot be p-values of rows, if so."""
+    """Return why these cannot be p-values of rows, or None."""
     columns = [arrays["p_scores"], arrays["p_labels"]]
     # Random numbers that break ties are above 0, and so are p-values.
     if not all(((p > 0) & (p <= 1)).all() for p in columns):

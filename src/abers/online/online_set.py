@@ -34,7 +34,7 @@ class Arrivals(NamedTuple):
 
 
 def is_window(value: object) -> bool:
-    """Tell whether this is a number of rows to keep, or None to keep them all."""
+    """Return whether this is a number of rows to keep, or None to keep them all."""
     return value is None or (type(value) is int and 0 < value < LARGEST_EXACT_INTEGER)
 
 
@@ -332,7 +332,7 @@ class OnlineVennAbers(Stored):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         loss : {"log", "brier"}, default="log"
-            The loss whose worst excess over the better bound is made smallest.
+            The loss for which the merge is minimax.
 
         Returns
         -------

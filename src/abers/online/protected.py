@@ -75,12 +75,12 @@ class WaitingRow(NamedTuple):
 
 
 def is_base(value: object) -> bool:
-    """Tell whether this may describe the base: the facts of a rule, or of a set."""
+    """Return whether this may describe the base: the facts of a rule, or of a set."""
     return isinstance(value, dict)
 
 
 def is_number(value: object) -> bool:
-    """Tell whether this is a finite float without a signed zero."""
+    """Return whether this is a finite float without a signed zero."""
     return value is not None and is_number_or_none(value)
 
 

@@ -164,7 +164,7 @@ def fresh_bets() -> Sizes:
 
 
 def are_bets(floats: FloatArray) -> bool:
-    """Tell whether the weights among these are those of bets: some, none below 0."""
+    """Return whether the weights among these are those of bets: some, none below 0."""
     for test in TESTS:
         fresh = traced_capital_for(test, len(SUMS[test]))
         weights = floats[: fresh.weights.size]

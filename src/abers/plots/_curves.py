@@ -200,7 +200,7 @@ def bars(
 
 
 def _counts(curve: ReliabilityCurve, edges: FloatArray, heights: FloatArray) -> bool:
-    """Tell whether the weights belong to exactly the points of a curve."""
+    """Return whether the weights belong to exactly the points of a curve."""
     counted, _ = np.histogram(curve.probabilities, edges, weights=curve.weights)
     shares = counted / counted.sum(), heights / heights.sum()
     return bool(np.allclose(*shares, rtol=0, atol=1e-9))

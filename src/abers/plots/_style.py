@@ -142,7 +142,7 @@ def dress(ax: Axes, look: Theme) -> None:
 
 
 def is_narrow(owner: Axes | FigureBase) -> bool:
-    """Tell whether the axes, with their labels, are too narrow for a legend."""
+    """Return whether the axes, with their labels, are too narrow for a legend."""
     from matplotlib.axes import Axes
 
     if not isinstance(owner, Axes):

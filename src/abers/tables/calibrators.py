@@ -205,7 +205,7 @@ def _fingerprint(calibrator: Calibrator, sample: Sample) -> dict[str, str]:
 
 
 def _is_one(sample: Sample) -> bool:
-    """Tell whether one model has scored two classes."""
+    """Return whether one model has scored two classes."""
     return len(sample.classes) == TWO and sample.folds is None
 
 

@@ -107,7 +107,7 @@ def group_column(rules: RuleSet, given: str | None, option: str = "--by") -> str
 
 
 def _looks_undivided(table: InputTable) -> bool:
-    """Tell whether the delimiter of a text may not have been found."""
+    """Return whether the delimiter of a text may not have been found."""
     is_typed = FORMATS[table.format].is_typed
     return (
         not is_typed

@@ -294,6 +294,6 @@ def sampled(n_rows: int, most: int) -> IntArray:
 
 
 def has_labels(table: InputTable, fitted: FittedColumns | None) -> bool:
-    """Tell whether a table has a column of labels by a name that is known."""
+    """Return whether a table has a column of labels by a name that is known."""
     usual = {*USUAL["label"], fitted and fitted.label}
     return any(name in usual or name.casefold() in usual for name in table.columns)

@@ -61,7 +61,7 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
 
 
 def _is_same_file(name: str, target: Path) -> bool:
-    """Tell whether a name means the target, through links of either kind too."""
+    """Return whether a name means the target, through links of either kind too."""
     if name == STDIN or not target.exists() or not Path(name).exists():
         return False
     return target.samefile(name)

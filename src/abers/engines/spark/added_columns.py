@@ -107,7 +107,7 @@ def add_bounds(
 
 
 def _is_plain(df: DataFrame, rule: Rule, bounds: FrameBounds) -> bool:
-    """Tell whether Spark itself can look up the bounds of each row."""
+    """Return whether Spark itself can look up the bounds of each row."""
     return (
         not type(df).__module__.startswith("pyspark.sql.connect")
         and bounds.missing == "null"

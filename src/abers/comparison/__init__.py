@@ -1,4 +1,4 @@
-"""Comparison: the same held-out rows predicted by every method, and what that costs."""
+"""Comparison: all methods predict the same held-out rows; losses with errors."""
 
 from abers.errors import need
 

@@ -1,7 +1,7 @@
-"""Compare: every method predicts the same rows, none of which it has seen.
+"""Compare: every method predicts the same held-out rows.
 
-With a classifier to train, K models are trained, once for all methods. Else the scores
-that were given are all there is; a prefit model is a way to make them.
+With a classifier to train, K models are trained once and used by all methods. Otherwise
+only the given scores are used; a prefit model is one way to make them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def compare(
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Compare ways to make probabilities of scores, on rows that they have not seen.
+    """Compare calibration methods on held-out rows.
 
     Parameters
     ----------
@@ -77,33 +77,33 @@ def compare(
     y : array-like of shape (n,)
         Labels of two or more classes.
     estimator : classifier, default=None
-        A classifier to train; None if X is scores. A `FrozenEstimator` is prefit and
-        is not trained: give rows that it has not seen. It makes scores of X, and the
-        rest is as with scores.
+        A classifier to train; None if X is scores. A `FrozenEstimator` is prefit and is
+        not trained: pass rows that it was not trained on. It scores X, and everything
+        else is as with scores.
     test : float, int or array-like, default=None
-        Rows to judge: a fraction or number, drawn at random, or a boolean mask or row
-        numbers, say the latest ones. None: a quarter of the rows with a classifier to
-        train; with scores every row, by cross-validation.
+        Test rows: a fraction or number, drawn at random, or a boolean mask or row
+        numbers, say of the latest rows. None: with a classifier to train, a quarter of
+        the rows; with scores, every row, by cross-validation.
     cv : int, splitter or iterable, default=5
         Number of folds (stratified, shuffled by `random_state`), a scikit-learn
         splitter, or pairs (training rows, other rows). With a classifier to train, it
-        splits the rows that are not in `test`, and numbers of rows count those only.
+        splits the rows that are not in `test`, and row numbers refer to these.
     methods : iterable of str, default=None
-        Names of methods, see below; all that apply if None.
+        Names of methods (see below); None is all that apply.
     reference : str, default=None
-        The method that differences are taken from; the first in the table below.
+        The method to which others are compared; None is the first in the table below.
     sample_weight : array-like of shape (n,), default=None
         A row of weight w counts as w rows, in fits and in losses.
     random_state : int, RandomState instance or None, default=0
         Draws the test rows and shuffles the folds.
     pos_label : object, default=None
-        Which of two labels counts as 1; None: the greater one. One column of scores
-        is about this label.
+        Which of two labels counts as 1; None is the greater one. A single column of
+        scores is about this label.
     n_jobs : int, default=None
-        Models that are trained at a time.
+        Number of models to train in parallel.
     progress : callable, default=None
-        Called with the number of steps done and of all steps: a model trained, or a
-        method compared.
+        Called with the number of steps done and the number of all steps. Training a
+        model and comparing a method are one step each.
 
     Returns
     -------
@@ -129,38 +129,37 @@ def compare(
 
     *With a classifier to train*, K models are trained, each without one fold of the
     rows that are not in `test`, and all methods share them. A method calibrates each
-    model on its own fold, the rows that the model has not seen, and the mean of the K
-    probabilities is compared, as in scikit-learn's `CalibratedClassifierCV`;
-    "uncalibrated" is the mean of the models' own. "CVAP" and "CVAP pooled" are
-    `CVAPClassifier` with either `merge`, and "stacked" is `CalibratedClassifier`: they
-    make one prediction of the K models in their own way.
+    model on its held-out fold, and the mean of the K probabilities is compared, as in
+    scikit-learn's `CalibratedClassifierCV`; "uncalibrated" is the mean of the models'
+    own. "CVAP" and "CVAP pooled" are `CVAPClassifier` with either `merge`, and
+    "stacked" is `CalibratedClassifier`: they combine the K models in their own way.
 
     *Scores alone*, or those of a prefit model: each fold is predicted by methods fitted
     to the other folds. Scores are probabilities if all lie between 0 and 1, else
     margins. "stacked" is `StackedCalibrator`, and there is no "CVAP", which needs
     several models.
 
-    *Scales*. Platt runs on both probability and margin where there are both, because
-    the scale can decide. Temperature and beta run on probabilities if there are any,
-    else on margins, taken for log-odds; so does "stacked", with Platt's sigmoid in the
-    place of beta on margins. Isotonic regression and IVAP see the order of margins, or
-    of log-odds. Where Platt's score is infinite, the smallest or largest finite one
-    that was seen in calibration stands for it.
+    *Scales*. Platt runs on both probability and margin if both exist, because the scale
+    can make the difference. Temperature and beta use probabilities if there are any,
+    else margins, treated as log-odds; so does "stacked", with Platt's sigmoid instead
+    of beta on margins. Isotonic regression and IVAP use only the order of margins or
+    log-odds. For Platt, an infinite score is replaced by the smallest or largest finite
+    one seen in calibration.
 
     *With more than two classes* methods read the probabilities of all classes, or their
     margins if there are none: Platt, beta and isotonic regression one class against the
     rest, normalised; Platt runs on log-odds or margins. The Brier loss is the sum over
-    classes of squared differences, as scikit-learn has it, so that of two classes would
-    be twice the plain one.
+    classes of squared differences, as in scikit-learn; with two classes it would be
+    twice the usual one.
 
     The best method is the one with the smallest loss on the test rows, for each loss
-    by itself. It is chosen by the same rows, so that the differences from it flatter it
-    a little: one within two standard errors may well be as good.
+    separately. It is chosen on the same rows, so its lead is slightly exaggerated: a
+    method within two standard errors may well be as good.
 
     The standard error of a weighted mean difference d is √(n/(n-1) Σ w²(d_i - d)²) / Σw
-    over the n rows with w > 0. It is that of judging other rows: what other training
-    rows would change is not in it. An infinite loss makes the difference infinite (NaN
-    if both are) and its error NaN.
+    over the n rows with w > 0. It is the error due to the choice of test rows; the
+    effect of other training rows is not included. An infinite loss makes the difference
+    infinite (NaN if both are) and its error NaN.
 
     Examples
     --------
@@ -196,7 +195,7 @@ def compare(
             validation.check_total(tested.weights, "sample_weight of the test rows")
         step = _counted(progress, len(names) + (len(pairs) if trains else 0))
         if trains:
-            # A copy, since a fitted model would be warned of, and is trained again.
+            # A copy, since retraining a fitted model raises a warning.
             training = Training(clone(estimator), cv=pairs, n_jobs=n_jobs)
             models = training.models(data, fit, step)
             predict = partial(_by_models, models, data, fit, rows)
@@ -233,14 +232,14 @@ def _chosen_reference(reference: str | None, names: tuple[str, ...]) -> str:
 def _counted(
     progress: Callable[[int, int], None] | None, total: int
 ) -> Callable[[], None]:
-    """Return what to call after each step."""
+    """Return a function to call after each step."""
     done = count(1)
     return lambda: None if progress is None else progress(next(done), total)
 
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Show once what several methods and folds warn of, with numbers of their own."""
+    """Show each warning of several methods and folds once, numbers apart."""
     with warnings.catch_warnings(record=True) as raised:
         yield
     shown = set()
@@ -259,7 +258,7 @@ def _each_warning_once() -> Iterator[None]:
 def _by_scores(
     scores: Scores, data: Rows, pairs: Sequence[Pair], rows: IntArray, method: Method
 ) -> FloatArray:
-    """Predict each fold by a calibrator that was fitted to the others: (n, C)."""
+    """Predict each fold by a calibrator fitted to the others: (n, C)."""
     p = np.full((data.size, len(data.classes)), np.nan)
     for fit, held in pairs:
         sample = data.labels[fit], data.weights_of(fit)
@@ -275,7 +274,7 @@ def _by_models(
     rows: IntArray,
     method: Method,
 ) -> FloatArray:
-    """Predict by K models: the mean of what their calibrators predict: (n, C)."""
+    """Predict by K models: the mean of their calibrated predictions: (n, C)."""
     if method.crossed is not None:
         crossed = clone(method.crossed).set_params(
             estimator=TrainedModels(models),
@@ -303,7 +302,7 @@ def _by_models(
 
 @dataclass(slots=True, eq=False)
 class FoldModel:
-    """A trained model of numbered rows, which it scores once for all methods."""
+    """A trained model of numbered rows, which scores each row once for all methods."""
 
     model: Any
     data: Rows
@@ -312,7 +311,7 @@ class FoldModel:
     responses: dict[tuple[str, bytes], Any] = field(default_factory=dict)
 
     def response(self, name: str, rows: IntArray) -> Any:
-        """Return what a method of the model says of rows."""
+        """Return the output of a method of the model for these rows."""
         key = name, rows.tobytes()
         if key not in self.responses:
             objects = rows_of(self.data.X, rows, self.data.size)
@@ -328,9 +327,9 @@ class FoldModel:
 
 
 class TrainedModels(ClassifierMixin, BaseEstimator):
-    """K trained models in the place of a classifier; objects are numbers of rows.
+    """K trained models posing as a classifier; its objects are row numbers.
 
-    Fitted to the training rows of a fold, it is the model of that fold.
+    Fitted to the training rows of a fold, it becomes the model of that fold.
     """
 
     def __init__(self, models: Sequence[FoldModel]) -> None:
@@ -354,12 +353,12 @@ class TrainedModels(ClassifierMixin, BaseEstimator):
 
 
 class Training(CVAPClassifier):
-    """The part of a cross-predictor before it calibrates: it trains K models."""
+    """The first half of a cross-predictor: it trains K models."""
 
     def models(
         self, data: Rows, rows: IntArray, step: Callable[[], None]
     ) -> list[FoldModel]:
-        """Train a model for each pair, `n_jobs` at a time."""
+        """Train a model for each pair, `n_jobs` in parallel."""
         part = data.part(rows)
         classes, _, sample, pairs = self._training_rows(
             part.X, part.given, part.weights, {}
@@ -378,7 +377,7 @@ class Training(CVAPClassifier):
 
 
 def _unscored(_model: Any, _X: Any, _size: int) -> None:
-    """Leave the rows of a fold for later."""
+    """Do not score the rows of a fold yet."""
 
 
 # --- rows ---
@@ -389,8 +388,8 @@ class Rows:
     """Objects or scores, with labels of two classes or more."""
 
     X: Any
-    given: np.ndarray  # labels as they were given
-    labels: IntArray  # places in the classes
+    given: np.ndarray  # labels as passed
+    labels: IntArray  # class numbers
     weights: FloatArray | None
     classes: np.ndarray
 
@@ -417,7 +416,7 @@ class Rows:
 def _rows(
     X: Any, y: ArrayLike, sample_weight: ArrayLike | None, name: str, prefit: Any = None
 ) -> Rows:
-    """Check labels and weights; the classes of a prefit model rule."""
+    """Check labels and weights; a prefit model has its own classes."""
     size = _num_samples(X)
     given = column_or_1d(y)
     validation.check_length(given.size, size, "labels", name)
@@ -442,7 +441,7 @@ def _scored(
     prefit: Any,
     pos_label: Any,
 ) -> tuple[Scores, Rows]:
-    """Return scores as they were given, or as a prefit model makes them."""
+    """Return scores as passed, or from a prefit model."""
     if prefit is not None:
         data = _rows(X, y, sample_weight, "rows of X", prefit)
         return Scores.of_model(prefit, X, data.size, data.classes), data
@@ -457,7 +456,7 @@ def _scored(
 
 
 def _refuse_other_columns(columns: FloatArray, n_classes: int) -> None:
-    """Refuse what is neither one column, two probabilities, nor C of C classes."""
+    """Raise unless there is one column, two of probabilities, or one per class."""
     n_columns = columns.shape[1]
     if n_classes > 2 and n_columns != n_classes:
         msg = (
@@ -502,7 +501,7 @@ def _refuse_unseen_classes(seen: np.ndarray, classes: np.ndarray) -> None:
 
 
 def _folds(cv: Any, data: Rows, random_state: Any) -> list[Pair]:
-    """Split rows K times; a row has one number only, though -1 may be the last."""
+    """Split rows K times; -1 is the last row, so row numbers are made unique."""
     pairs = cross_pairs(cv, data.X, data.given, random_state, {})
     return [
         (np.asarray(fit) % data.size, np.asarray(held) % data.size)
@@ -511,11 +510,11 @@ def _folds(cv: Any, data: Rows, random_state: Any) -> list[Pair]:
 
 
 def _test_pair(test: Any, size: int, random_state: Any) -> Pair:
-    """Split rows into training and test, at random or as the user says."""
+    """Split rows into training and test, at random or as specified by the user."""
     wanted = TEST_FRACTION if test is None else test
     try:
         np.ndim(wanted)
-    except ValueError:  # of X and y of other rows
+    except ValueError:  # X and y of different lengths
         msg = (
             "test must be a share, a count, a mask or row numbers of X and y; got a "
             f"{type(test).__name__} of {len(test)} arrays. Append the test rows to X "
@@ -530,7 +529,7 @@ def _test_pair(test: Any, size: int, random_state: Any) -> Pair:
 
 
 def _test_rows(pairs: Sequence[Pair], size: int) -> IntArray:
-    """Return the rows that are held out; none may be twice, or fitted to."""
+    """Return the test rows; none may be repeated or used for training."""
     held_out = np.bincount(np.concatenate([held for _, held in pairs]), minlength=size)
     for fit, held in pairs:
         shared = np.isin(held, fit)
@@ -550,7 +549,7 @@ def _test_rows(pairs: Sequence[Pair], size: int) -> IntArray:
     return np.flatnonzero(held_out)
 
 
-# --- in a sentence ---
+# --- for messages ---
 
 
 def _how_on_scores(prefit: Any, pairs: Sequence[Pair], tested: int) -> str:

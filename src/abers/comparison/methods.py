@@ -1,8 +1,8 @@
-"""Methods: every way from scores to probabilities that is compared, by its name.
+"""Methods: every map from scores to probabilities that is compared, by name.
 
-The one table of them. A method is a calibrator with scikit-learn's interface. Of K
-models each is calibrated on its own fold, and the mean of the K probabilities is the
-prediction. A cross-predictor makes one prediction of K models in a way of its own.
+A method is a calibrator with scikit-learn's API. With K models, each is calibrated on
+its own fold, and the mean of the K probabilities is the prediction. A cross-predictor
+combines the K models in its own way.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-# What a method is given of two classes. Of more, all are given a column per class.
-COLUMNS = "columns"  # probabilities of both if there are any, else the margin
+# The input of a method for two classes. For more, every method gets one column per
+# class.
+COLUMNS = "columns"  # probabilities of both classes if there are any, else the margin
 SCORE = "score"  # one column: the margin if there is one, else the log-odds
-FINITE = "finite"  # the same, the furthest finite score in the place of an infinite one
+FINITE = "finite"  # the same, with infinite scores replaced
 
 
 class Scores(NamedTuple):
-    """What one model says of some rows, in each form that a method may be given."""
+    """Scores of some rows from one model, in each form that a method may need."""
 
     columns: FloatArray  # probabilities (n, C) if there are any, else margins
     kind: str  # of the columns: "probability" or "margin"
-    score: FloatArray | None = None  # (n, 1), of two classes
+    score: FloatArray | None = None  # (n, 1), with two classes
     has_margin: bool = False  # the score is a margin, not log-odds
 
     @classmethod
     def of_columns(cls, columns: FloatArray, kind: str) -> Self:
-        """Take columns of scores as they are: (n, 1), (n, 2) or (n, C)."""
+        """Use columns of scores as they are: (n, 1), (n, 2) or (n, C)."""
         if columns.shape[1] > 2:
             return cls(columns, kind)
         if kind == "margin":
@@ -62,7 +63,7 @@ class Scores(NamedTuple):
 
     @classmethod
     def of_model(cls, model: Any, X: Any, n_rows: int, classes: np.ndarray) -> Self:
-        """Ask a fitted classifier for all that it has."""
+        """Get all outputs of a fitted classifier."""
         given = class_scores(model, X, n_rows, classes, "auto")
         columns, kind = given.probabilities, "probability"
         if columns is None and hasattr(model, "predict_proba"):
@@ -91,17 +92,17 @@ class Scores(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A way to make probabilities of scores."""
+    """A way to turn scores into probabilities."""
 
     calibrator: Any = None  # fitted to scores; None if the method needs K models
     given: str = COLUMNS
-    needs: str = ""  # the scale of scores without which it does not apply
-    crossed: Any = None  # what takes the place of K calibrators, if anything does
+    needs: str = ""  # the scale of scores that the method needs
+    crossed: Any = None  # replaces K calibrators, if not None
 
     def predict(
         self, scores: Scores, labels: IntArray, weights: FloatArray | None, new: Scores
     ) -> FloatArray:
-        """Fit to rows of one model that count, and predict others: (m, C)."""
+        """Fit to rows of one model with weight, and predict others: (m, C)."""
         if weights is not None:
             counted = weights > 0
             scores, labels = scores.part(counted), labels[counted]
@@ -118,7 +119,7 @@ class Method(NamedTuple):
 
 
 class Uncalibrated(BaseEstimator):
-    """Leave probabilities as they are."""
+    """Leave probabilities unchanged."""
 
     def __init__(self, *, scores: str = "probability") -> None:
         self.scores = scores
@@ -162,7 +163,7 @@ def offered_with(estimator: Any, n_classes: int) -> tuple[str, ...]:
 def _offered(
     n_classes: int, *, probabilities: bool, margins: bool, models: bool
 ) -> tuple[str, ...]:
-    """Name the methods that have the scores, or the models, that they need."""
+    """Name the methods whose scores or models are available."""
     scales = {"", "margin" if margins else "log-odds"}
     if probabilities:
         scales |= {"probabilities", "probability"}

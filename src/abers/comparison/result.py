@@ -40,9 +40,9 @@ class Difference:
     Attributes
     ----------
     mean : float
-        Of the differences.
+        Mean of the differences.
     standard_error : float
-        Of their mean; NaN where a loss is infinite.
+        Standard error of the mean; NaN if a loss is infinite.
     """
 
     mean: float
@@ -51,16 +51,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class MethodLoss:
-    """What a method costs: natural-log loss and plain Brier loss.
+    """The losses of a method: natural-log loss and plain Brier loss.
 
     Attributes
     ----------
     name : str
         The name of the method.
     log_loss : float
-        Infinite if a label was observed that had probability 0.
+        Mean over rows; infinite if an observed label had probability 0.
     brier_loss : float
-        Its mean over rows, as the log loss.
+        Mean over rows.
     log_difference, brier_difference : Difference
         From the reference.
     log_difference_from_best, brier_difference_from_best : Difference
@@ -76,7 +76,7 @@ class MethodLoss:
     brier_difference_from_best: Difference
 
 
-# By one loss; the other decides between equals.
+# By one loss; the other breaks ties.
 _RANKS: dict[str, Callable[[MethodLoss], tuple[float, float]]] = {
     "log": lambda method: (method.log_loss, method.brier_loss),
     "brier": lambda method: (method.brier_loss, method.log_loss),
@@ -85,7 +85,7 @@ _RANKS: dict[str, Callable[[MethodLoss], tuple[float, float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A method's place by one of the losses, as tables show it.
+    """A method's rank by one of the losses, as shown in tables.
 
     Attributes
     ----------
@@ -107,14 +107,14 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
-    """Losses of several methods on the same rows; printed, it is a table.
+    """Losses of several methods on the same rows; printed as a table.
 
     Attributes
     ----------
     methods : tuple of MethodLoss
-        The best log loss first.
+        Sorted by log loss, best first.
     reference : str
-        The method that differences are taken from.
+        The method to which others are compared.
     n_rows : int
         Number of test rows.
     n_positives : int or None
@@ -124,13 +124,13 @@ class Comparison:
     probabilities : dict of str to ndarray of shape (n_rows,) or (n_rows, C)
         Predictions of each method: of label 1, or of each of C classes.
     labels : ndarray of shape (n_rows,)
-        0 or 1, where 1 is the positive class; places in `classes` if there are more.
+        0 or 1, where 1 is the positive class; indices into `classes` if there are more.
     rows : ndarray of shape (n_rows,)
         The test rows of the data.
     weights : ndarray of shape (n_rows,) or None
         Their weights.
     pos_label : object
-        The label that counts as 1, as it was given; None with more than two classes.
+        The label that counts as 1; None with more than two classes.
     classes : tuple
         The labels; the positive one of two comes last.
     """
@@ -182,13 +182,13 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as plain types that JSON knows.
+        """Return the numbers as plain JSON types.
 
         Returns
         -------
         dict
-            All but the predictions and labels of the rows. Infinity is "inf", what is
-            not a number is None.
+            Everything but the predictions and labels of the rows. Infinity becomes
+            "inf", NaN becomes None.
         """
         return {
             "reference": self.reference,
@@ -208,9 +208,9 @@ class Comparison:
         *,
         facts: Mapping[str, object] | None = None,
     ) -> None:
-        """Write one self-contained page; an existing one is replaced at once or not.
+        """Write one self-contained page; an existing one is replaced atomically.
 
-        It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
+        It shows today's date, or that of SOURCE_DATE_EPOCH in the environment.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Comparison:
         title : str, default=None
             Its heading.
         facts : mapping, default=None
-            What to list with the hashes and versions at its end, such as names of files
+            Extra facts to list with hashes and versions at its end, such as file names
             and the version of the data.
         """
         from abers.report import comparison_page
@@ -228,20 +228,20 @@ class Comparison:
         replace_text(path, page)
 
     def table(self, loss: LossName = "log", *, most_places: int = MOST_PLACES) -> Table:
-        """Return the methods by one of the losses as people read it, the best first.
+        """Return a table of the methods by one of the losses, best first.
 
         Parameters
         ----------
         loss : {"log", "brier"}, default="log"
             Natural-log loss or plain Brier loss.
         most_places : int, default=9
-            Places after the point that there is room for; five are shown, or as many
-            as the standard error needs.
+            The largest number of decimal places; five are shown, or as many as the
+            standard error needs.
 
         Returns
         -------
         Table
-            A row for each method.
+            One row per method.
         """
         least = min(PLACES, most_places)
 
@@ -275,12 +275,12 @@ class Comparison:
         return "\n".join([how, *tables, legend])
 
     def legend(self) -> str:
-        """Count the rows, and say what the differences are.
+        """Count the rows, and explain the differences.
 
         Returns
         -------
         str
-            What stands below the table.
+            The text below the table.
         """
         name = label_name(self.pos_label)
         rows = f"{self.n_rows:,} rows of {len(self.classes)} classes"
@@ -305,11 +305,11 @@ def compared(
     classes: np.ndarray,
     mirrored: bool = False,
 ) -> Comparison:
-    """Compare predictions (n, C) of rows with what was observed.
+    """Compare predictions (n, C) of rows with their labels.
 
-    Labels are places in the classes. Of two the last is the positive one, or the
-    first if `mirrored`; losses are computed before, for 1 - p knows less of a small
-    p.
+    Labels are indices into the classes. With two classes, the last is positive, or the
+    first if `mirrored`; losses are computed before mirroring, since 1 - p loses the
+    digits of a small p.
     """
     names, two = tuple(classes.tolist()), len(classes) == 2
     w = np.ones(labels.size) if weights is None else weights
@@ -346,7 +346,7 @@ def compared(
 def _method_losses(
     predictions: dict[str, Predictions], w: FloatArray, reference: str
 ) -> tuple[MethodLoss, ...]:
-    """Compute mean losses and their paired differences; the best log loss first."""
+    """Compute mean losses and their paired differences; best log loss first."""
     losses = {
         name: (each.row_losses("log"), each.row_losses("brier"))
         for name, each in predictions.items()
@@ -372,6 +372,6 @@ def _method_losses(
 
 
 def _difference(loss: FloatArray, other: FloatArray, w: FloatArray) -> Difference:
-    if loss is other:  # the reference itself, even where it is infinite
+    if loss is other:  # the reference itself, even if its loss is infinite
         return Difference(0.0, 0.0)
     return Difference(*paired_difference(loss, other, w))

@@ -1,4 +1,4 @@
-"""Estimators: Venn-Abers prediction with the manners of scikit-learn."""
+"""Estimators: Venn-Abers prediction with scikit-learn's API."""
 
 from abers.errors import need
 

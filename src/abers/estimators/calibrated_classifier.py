@@ -1,7 +1,7 @@
 """The calibrated classifier: any scikit-learn classifier with the stacked probability.
 
-K models are cross-fitted, and one stacked rule of all out-of-fold scores mixes what
-they say themselves, a parametric curve, and a pooled Venn-Abers rule.
+K models are cross-fitted. One stacked rule, fitted to all out-of-fold scores, mixes the
+models' probabilities, a parametric curve and a pooled Venn-Abers rule.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ __all__ = ["CalibratedClassifier"]
 class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
     """A classifier with accurate probabilities: the model, a curve and Venn-Abers.
 
-    It replaces scikit-learn's `CalibratedClassifierCV`. The probability is a mixture of
-    what the models say themselves, of a parametric correction (beta calibration, or a
-    matrix for many classes) and of a Venn-Abers rule; cross-fitting finds the weights,
-    so no method has to be chosen. For two classes it never falls as a model's score
-    rises.
+    It replaces scikit-learn's `CalibratedClassifierCV`. Its probability is a mixture of
+    three parts: the models' own probability, a parametric correction (beta calibration,
+    or a matrix for many classes), and a Venn-Abers rule. Cross-fitting finds the
+    weights, so no method has to be chosen. For two classes, the probability never falls
+    as a model's score rises.
 
-    `predict_bounds` gives the least and greatest value that the probability takes over
-    the labels that the new row could have had, with weights and curve held fixed. They
-    contain the probability, and are not a confidence interval. No guarantee is proven
-    for them; `IVAPClassifier` has bounds with one.
+    `predict_bounds` returns the smallest and largest value of the probability over the
+    possible labels of the new row, with weights and curve held fixed. They contain the
+    probability, and are not a confidence interval. No guarantee is proven for them; the
+    bounds of `IVAPClassifier` have one.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         scikit-learn splitter, or pairs (training rows, calibration rows). A row that
         calibrates several folds counts as one row.
     ensemble : bool or "auto", default="auto"
-        Whether the K models predict together. If not, one more is trained on all rows
+        Whether all K models predict. If False, one more model is trained on all rows
         and predicts alone. "auto" is False for a frozen model, else True.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the rows. "auto" takes `predict_proba`, and `decision_function` of
-        models without it.
+        The method that scores the rows. "auto" uses `predict_proba`, or
+        `decision_function` if the model lacks it.
     n_jobs : int, default=None
-        Models that are trained at a time.
+        Number of models to train in parallel.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds if `cv` is a number.
 
@@ -81,16 +81,16 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
     estimators_ : list of classifiers
         The fitted models that predict: K, or one with `ensemble=False`.
     calibrator_ : StackedRule
-        What turns the models' probabilities, or scores, to calibrated ones. It can be
-        saved, and needs no model: `calibrator_.probability` of the columns of
-        `predict_proba` of all `estimators_`, side by side.
+        The map from the models' probabilities or scores to calibrated ones. It can be
+        saved, and needs no model: pass `calibrator_.probability` the `predict_proba`
+        columns of all `estimators_`, side by side.
     weights_ : dict of str to float
-        The weight of each part of the mixture, by its name.
+        The weight of each part of the mixture, by name.
     diagram_ : Diagram or None
-        Of a frozen model of two classes, the calibration rows at each distinct score,
-        for `predict_interval`.
+        For a frozen model of two classes, counts of the calibration rows at each
+        distinct score, used by `predict_interval`.
     response_method_ : str
-        What scores the rows, as chosen at fit.
+        The method that scores the rows, as chosen at fit.
 
     Examples
     --------
@@ -142,8 +142,8 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), default=None
-            Goes to the classifier, if it takes weights, and into the calibrator, where
-            a row of weight w counts as w rows.
+            Passed to the classifier, if it takes weights, and used by the calibrator,
+            where a row of weight w counts as w rows.
         **params : dict
             Further parameters for the `fit` of the classifier, or routed as metadata.
 
@@ -210,15 +210,15 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         return self._table(p)
 
     def predict_bounds(self, X: Any, *, pos_label: Any = None) -> FloatArray:
-        """Return the lower and upper value of the probability.
+        """Return the lower and upper bound of the probability.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
             As for `fit`.
         pos_label : object, default=None
-            The class whose bounds to return; None is `classes_[1]` of two classes, and
-            every class of more.
+            The class whose bounds to return; None is `classes_[1]` with two classes,
+            and every class with more.
 
         Returns
         -------
@@ -235,9 +235,9 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
     ) -> FloatArray:
         """Return a confidence interval of the probability given the model's score.
 
-        It answers "how sure are we of this 12 %?", which the bounds do not: they show
-        how far one more case could move the prediction, the interval how far the
-        calibration rows leave the probability open. It is for a frozen model of two
+        It answers "how sure are we of this 12 %?", which the bounds do not: the bounds
+        show how far one more case could move the prediction, the interval how uncertain
+        the calibration rows leave the probability. It needs a frozen model of two
         classes, calibrated without weights.
 
         Parameters
@@ -245,16 +245,16 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         X : array-like of shape (n, features)
             As for `fit`.
         confidence : float, default=0.9
-            Probability with which the interval of a case covers, at least.
+            Coverage probability of a single interval, at least.
         pos_label : object, default=None
-            The class whose probability is meant; None is `classes_[1]`.
+            The class of the probability; None is `classes_[1]`.
 
         Returns
         -------
         ndarray of shape (n, 2)
             Columns lower and upper: for P(class | score of the model), if that rises
-            with the score, not for the probability given all of X. It is made of the
-            calibration rows alone; a mixture that they contradict lies outside.
+            with the score, not for the probability given all of X. It depends on the
+            calibration rows alone; a mixture that contradicts them lies outside.
         """
         check_is_fitted(self)
         diagram = getattr(self, "diagram_", None)
@@ -308,7 +308,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         if self._is_prefit() and not self._is_ensemble():
             return [(np.arange(0), np.arange(y.size))]
         pairs = super()._pairs(X, y, split_params)
-        if not self._is_prefit() and not self._has_own_folds():  # those have a warning
+        if not self._is_prefit() and not self._has_own_folds():  # these warn
             warn_of_missing_classes(pairs, y)
         return pairs
 
@@ -318,7 +318,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
 
 def _preferred(estimator: Any, response_method: str) -> str:
     """Name the method that gives scores; "auto" prefers probabilities."""
-    many = 3  # classes, of which probabilities are always preferred
+    many = 3  # classes; then probabilities are always preferred
     return response_of(estimator, response_method, n_classes=many)
 
 

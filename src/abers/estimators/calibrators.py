@@ -1,9 +1,9 @@
-"""Calibrators: scores in, probabilities out; the model that scored is not needed.
+"""Calibrators: scores in, probabilities out; no model is needed.
 
-IVAPCalibrator gives bounds, the others do not. Platt's sigmoid and isotonic regression
-are those of the paper's section 5; temperature scaling and beta calibration came later.
-Temperature scaling knows many classes itself; the others fit each class against the
-rest, and the results are normalised.
+IVAPCalibrator and StackedCalibrator have bounds, the others do not. Platt's sigmoid and
+isotonic regression are those of the paper's section 5; temperature scaling and beta
+calibration came later. Temperature scaling handles many classes directly; the others
+fit each class against the rest, and the results are normalised.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ __all__ = [
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
-    """What all calibrators share: how they are fitted and asked, and their tags."""
+    """The common part of all calibrators: fitting, prediction, and their tags."""
 
     classes_: np.ndarray
     calibrator_: Calibrator
@@ -112,9 +112,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n,), (n, 1), (n, 2) or (n, C)
-            One score a row, that of the second class, or one for each class, in the
-            order of `classes_`: a frame whose columns are named like the classes must
-            keep to it.
+            One score per row, for the second class, or one per class, in the order of
+            `classes_`. If the columns of a frame are named like the classes, they must
+            be in this order.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None
@@ -174,8 +174,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         path : path-like
-            Any name; `.abers` is usual. An existing file is replaced at once or not at
-            all.
+            Any name; the usual extension is `.abers`. An existing file is replaced
+            atomically.
         metadata : mapping, default=None
             Your own tags (model, date, …).
         """
@@ -190,31 +190,31 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
 
 
 class IVAPCalibrator(ScoreCalibrator):
-    """Calibrate scores by an inductive Venn-Abers predictor.
+    """Calibrate scores with an inductive Venn-Abers predictor.
 
     The **bounds** are the estimated probability of the second class after adding the
     new case to the calibration data with the first class (lower) and with the second
-    (upper). With two classes and unit weights, one of the two is
-    calibrated as long as new cases resemble the calibration cases. They are not a
-    confidence interval, and they shrink to a point as data grow.
+    (upper). With two classes and unit weights, one of the two is calibrated as long as
+    new cases resemble the calibration cases. They are not a confidence interval, and
+    they shrink to a point as data grow.
 
     Parameters
     ----------
     loss : {"log", "brier"}, default="log"
-        The loss for which bounds are merged to one probability.
+        The loss for which bounds are merged into one probability.
     multiclass : {"auto", "ovo", "ovr", "top"}, default="auto"
-        With more than two classes: a rule for each pair of classes, coupled ("ovo"),
-        or a rule for each class against the rest, merged for all classes at once
-        ("ovr"). "auto" takes pairs where the two rarest classes together have enough
-        calibration rows (2,000), and else one class against the rest. "top" is the one
-        with a guarantee, for rows without weights: the frequencies of all classes among
-        rows of the same top class and a similar score; see `abers.rules.fit_top_rule`.
+        With more than two classes: a rule for each pair of classes, coupled ("ovo"), or
+        a rule for each class against the rest, merged for all classes at once ("ovr").
+        "auto" uses pairs if the two rarest classes together have enough calibration
+        rows (2,000), else one class against the rest. Only "top" has a guarantee, for
+        rows without weights: it predicts the frequencies of all classes among rows with
+        the same top class and a similar score; see `abers.rules.fit_top_rule`.
     scores : {"auto", "probability", "margin"}, default="auto"
-        What several columns of scores are. "auto" takes them for probabilities if at
-        fit all lie between 0 and 1 and all rows sum to 1, give or take 0.0005 a
-        column, as if they were rounded to three digits; else for margins.
-        Probabilities are compared by their log-odds, rounded as a classifier's: equal
-        odds stay equal, whatever the last bits of the columns are.
+        What several columns of scores are. "auto" treats them as probabilities if at
+        fit all lie between 0 and 1 and all rows sum to 1, give or take 0.0005 per
+        column (as if rounded to three digits); else as margins. Probabilities are
+        compared by their log-odds, rounded like a classifier's: equal odds stay equal,
+        whatever the last bits of the columns.
 
     Attributes
     ----------
@@ -224,8 +224,8 @@ class IVAPCalibrator(ScoreCalibrator):
         One list, with a rule for each problem (two classes: one rule). None where a
         pair of classes had no calibration data.
     diagrams_ : list of Diagram
-        The calibration rows of each rule, counted at each distinct score, for cases
-        with a weight of their own and for intervals.
+        Counts of each rule's calibration rows at each distinct score, for weighted
+        cases and for intervals.
     multiclass_ : str
         "ovo", "ovr" or "top", as chosen at fit; two classes are one pair.
     scores_kind_ : str
@@ -233,8 +233,8 @@ class IVAPCalibrator(ScoreCalibrator):
     n_features_in_ : int
         Number of columns of scores.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X was a frame; a frame of other names, or in another
-        order, is refused.
+        Names of the columns, if X was a frame; frames with other names, or another
+        order, are refused.
 
     Examples
     --------
@@ -290,12 +290,12 @@ class IVAPCalibrator(ScoreCalibrator):
         fix = f"Put the columns in the order of the classes, {names!r}."
         if columns.shape[1] == 1:
             fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
-        # Last, so that the calibrator is fitted even if warnings are errors.
+        # Last, so that the calibrator is fitted even if warnings raise.
         warn_of_inverted(problems, [tests], classes, fix)
 
     @property
     def calibrator_(self) -> VennAbersCalibrator:  # type: ignore[override]
-        """The fitted map, to save and to use in production; it merges by `loss`."""
+        """The fitted map, for saving and production; bounds are merged by `loss`."""
         check_is_fitted(self)
         if self.multiclass_ == "top":
             msg = "multiclass='top' has no calibrator; save rules_[0][0], or fit 'ovr'."
@@ -335,13 +335,13 @@ class IVAPCalibrator(ScoreCalibrator):
         X : array-like
             Scores, as for `fit`.
         pos_label : object, default=None
-            The class whose bounds to return; None is `classes_[1]` of two classes, and
-            every class of more.
+            The class whose bounds to return; None is `classes_[1]` with two classes,
+            and every class with more.
         weight : float, array-like of shape (n,) or tuple of two, default=None
-            What each new case weighs, in the unit of `sample_weight`; None is 1. A
-            tuple (w0, w1) if that depends on which of two classes it has. With known
-            weights the guarantee of two classes holds, too; `abers.rules.shift_weights`
-            estimates some.
+            The weight of each new case, in the unit of `sample_weight`; None is 1. If
+            it depends on which of two classes the case has, a tuple (w0, w1). With
+            known weights, the guarantee for two classes still holds;
+            `abers.rules.shift_weights` estimates weights.
 
         Returns
         -------
@@ -349,11 +349,11 @@ class IVAPCalibrator(ScoreCalibrator):
             For two classes or one `pos_label`, (n, 2); for more, those of each class.
             Without a weight the probability lies between them. They are the estimates
             after adding the new case to the calibration data with label 0 and with
-            label 1, not a confidence interval; with more than two classes, the least
-            and the greatest probability of a class while each rule's estimate lies
-            between its own two. One class against the rest with `loss="brier"` merges
-            by a projection that often leaves these bounds; they are then widened to the
-            probability.
+            label 1, not a confidence interval; with more than two classes, they are the
+            smallest and largest probability of a class while each rule's estimate stays
+            within its own bounds. One class against the rest with `loss="brier"` merges
+            by a projection that often leaves these bounds; they are then widened to
+            contain the probability.
         """
         diagrams = getattr(self, "diagrams_", None)
         predictor = with_weight(self._predictor(), diagrams, weight)
@@ -371,7 +371,7 @@ class IVAPCalibrator(ScoreCalibrator):
         Returns
         -------
         Predictions
-            Scores that are probabilities are those before calibration.
+            If the scores are probabilities, they are the ones before calibration.
         """
         given, predictor = self._new_scores(X), self._predictor()
         before = given.probabilities
@@ -416,14 +416,14 @@ def _kind_of(columns: FloatArray, scores: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationScores:
-    """Calibration rows: scores, each label's place in the classes, weights."""
+    """Calibration rows: scores, labels as class numbers, weights."""
 
     columns: FloatArray
     labels: IntArray
     weights: FloatArray
 
     def counted(self) -> CalibrationScores:
-        """Leave out rows of weight 0."""
+        """Drop rows of weight 0."""
         kept = self.weights > 0
         return CalibrationScores(
             self.columns[kept], self.labels[kept], self.weights[kept]
@@ -431,7 +431,7 @@ class CalibrationScores:
 
 
 class Baseline(ScoreCalibrator):
-    """What the calibrators of this file share: checks, and what scores are."""
+    """The common part of these calibrators: checks, and the kind of scores."""
 
     choices: ClassVar[tuple[str, ...]] = SCORES
     scores: StackedScale
@@ -439,7 +439,7 @@ class Baseline(ScoreCalibrator):
     n_features_in_: int
 
     def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> CalibrationScores:
-        """Check what to fit to; sets the classes, names, and what the scores are."""
+        """Check the calibration rows; set the classes, names and kind of scores."""
         validation.check_choice(self.scores, self.choices, "scores")
         columns = as_columns(X)
         classes, labels = encoded(y, max(2, columns.shape[1]))
@@ -464,7 +464,7 @@ class Baseline(ScoreCalibrator):
         return len(self.classes_) == 2
 
     def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
-        """Return log-odds or margins: one column for two classes, else one a class."""
+        """Return log-odds or margins: one column for two classes, else C columns."""
         check_columns(self, columns)
         refuse_impossible(columns, self.scores_kind_)
         if self._is_binary:
@@ -484,7 +484,7 @@ class Baseline(ScoreCalibrator):
         numbers: ArrayLike = (),
         steps: Sequence[tuple[FloatArray, FloatArray]] = (),
     ) -> None:
-        """Set what predicts."""
+        """Set the fitted curve."""
         takes_score = self._is_binary and method in ("platt", "isotonic")
         self.calibrator_ = CurveCalibrator(
             method,
@@ -521,37 +521,39 @@ class PlattCalibrator(Baseline):
     Parameters
     ----------
     regularised : bool, default=True
-        Aim at (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0, where k_+
-        and k_- count the labels 1 and 0. The predictions do not stay between the two.
+        Use the targets (k_+ + 1) / (k_+ + 2) and 1 / (k_- + 2) instead of 1 and 0,
+        where k_+ and k_- count the labels 1 and 0. Predictions may lie beyond the
+        targets.
     scores : {"auto", "probability", "margin"}, default="auto"
-        What three or more columns are; one column, or the second of two, is taken as
-        it is. "auto" takes them for probabilities if at fit all rows lie between 0 and
-        1 and sum to 1, give or take 0.0005 a column, else for margins.
+        What three or more columns are; one column, or the second of two, is used
+        unchanged. "auto" treats them as probabilities if at fit all rows lie between 0
+        and 1 and sum to 1, give or take 0.0005 per column, else as margins.
 
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
         The labels, ascending.
     A_, B_ : float, or ndarray of shape (C,)
-        The parameters of the sigmoid, for more than two classes one a class. A is not
-        forced to be negative.
+        The parameters of the sigmoid; one each per class with more than two classes. A
+        is not forced to be negative.
     ends_ : ndarray of shape (C, 2)
-        With more than two classes: for each the scores that stand for -inf and +inf.
+        With more than two classes, the scores that replace -inf and +inf for each
+        class.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X was a frame; a frame of other names, or in another
-        order, is refused.
+        Names of the columns, if X was a frame; frames with other names, or another
+        order, are refused.
 
     Notes
     -----
     *More than two classes*: one sigmoid for each class against the rest, normalised to
     sum to 1. Probabilities are scored by their log-odds, log p_c - log(sum of the
-    others), margins by the column of the class. Where such a score is infinite, the
-    smallest or largest finite one that was seen in calibration stands for it; if fewer
-    than two were seen, one unit less or more.
+    others), margins by the column of the class. An infinite score is replaced by the
+    smallest or largest finite one seen in calibration; if fewer than two were seen, by
+    one unit less or more.
 
     Examples
     --------
@@ -571,7 +573,7 @@ class PlattCalibrator(Baseline):
         regularised = validation.as_flag(self.regularised, "regularised")
         sample = self._sample(X, y, sample_weight)
         if regularised:
-            # The targets add rows of weight 1
+            # The targets add two rows of weight 1
             warn_of_light(sample.weights)
         if self._is_binary:
             scores = binary_scores(sample.columns)
@@ -596,8 +598,8 @@ class PlattCalibrator(Baseline):
 class StackedCalibrator(Baseline):
     """Calibrate scores by a mixture of the model, a curve and a Venn-Abers rule.
 
-    The most accurate of the calibrators, for two and more classes: `fit_stacked_rule`
-    as an estimator of scikit-learn. See `StackedRule` for what its bounds are.
+    The most accurate calibrator, for any number of classes: `fit_stacked_rule` as a
+    scikit-learn estimator. See `StackedRule` for what its bounds are.
 
     Parameters
     ----------
@@ -614,14 +616,14 @@ class StackedCalibrator(Baseline):
     rule_ : StackedRule
         The fitted mixture.
     weights_ : dict of str to float
-        The weight of each part of the mixture, by its name.
+        The weight of each part of the mixture, by name.
     scores_kind_ : str
         "probability", "log-odds" or "margin", as decided at fit.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X was a frame; a frame of other names, or in another
-        order, is refused.
+        Names of the columns, if X was a frame; frames with other names, or another
+        order, are refused.
 
     Examples
     --------
@@ -663,15 +665,15 @@ class StackedCalibrator(Baseline):
         return _both(p) if self._is_binary else p
 
     def predict_bounds(self, X: ArrayLike, *, pos_label: Any = None) -> FloatArray:
-        """Return the lower and upper value of the probability.
+        """Return the lower and upper bound of the probability.
 
         Parameters
         ----------
         X : array-like
             Scores, as for `fit`.
         pos_label : object, default=None
-            The class whose bounds to return; None is `classes_[1]` of two classes, and
-            every class of more.
+            The class whose bounds to return; None is `classes_[1]` with two classes,
+            and every class with more.
 
         Returns
         -------
@@ -694,7 +696,7 @@ class StackedCalibrator(Baseline):
         return self._stacked_scores(columns)
 
     def _stacked_scores(self, columns: FloatArray) -> FloatArray:
-        """Return scores as the rule takes them: of two classes one column."""
+        """Return scores in the form of the rule: one column for two classes."""
         if not self._is_binary:
             return columns
         if columns.shape[1] == 1:
@@ -703,7 +705,7 @@ class StackedCalibrator(Baseline):
         return log_odds(columns, kind)
 
     def _kind_of_rule(self) -> ScoreKind:
-        """Return what these scores are: two columns of probabilities are log-odds."""
+        """Return the kind of scores: two columns of probabilities become log-odds."""
         two_columns = self._is_binary and self.n_features_in_ == 2
         if two_columns and self.scores_kind_ == "probability":
             return "log-odds"
@@ -711,35 +713,36 @@ class StackedCalibrator(Baseline):
 
 
 class IsotonicCalibrator(Baseline):
-    """Calibrate scores by isotonic regression, without any bounds.
+    """Calibrate scores by isotonic regression, without bounds.
 
-    Between two calibration scores the value of the one below holds, and left of all
-    the first value. Predictions of 0 and 1 are usual, and with them infinite log loss.
+    Between two calibration scores, the value of the lower one applies; below all of
+    them, the first value. Predictions of 0 and 1 are common, and with them infinite log
+    loss.
 
     Parameters
     ----------
     dummies : bool, default=False
-        Add a row labelled 0 at +inf and one labelled 1 at -inf, which keeps
-        all predictions off 0 and 1.
+        Add a row labelled 0 at +inf and one labelled 1 at -inf, so that no prediction
+        is 0 or 1.
     scores : {"auto", "probability", "margin"}, default="auto"
-        What three or more columns are; one column, or the second of two, is taken as
-        it is. "auto" takes them for probabilities if at fit all rows lie between 0 and
-        1 and sum to 1, give or take 0.0005 a column, else for margins.
+        What three or more columns are; one column, or the second of two, is used
+        unchanged. "auto" treats them as probabilities if at fit all rows lie between 0
+        and 1 and sum to 1, give or take 0.0005 per column, else as margins.
 
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
         The labels, ascending.
     thresholds_, values_ : ndarray, or list of C ndarray
-        The distinct calibration scores and the isotonic regression there, for more
-        than two classes one array a class.
+        The distinct calibration scores and the isotonic regression there; with more
+        than two classes, one array per class.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X was a frame; a frame of other names, or in another
-        order, is refused.
+        Names of the columns, if X was a frame; frames with other names, or another
+        order, are refused.
 
     Notes
     -----
@@ -767,7 +770,7 @@ class IsotonicCalibrator(Baseline):
         dummies = validation.as_flag(self.dummies, "dummies")
         sample = self._sample(X, y, sample_weight)
         if dummies:
-            # Of the dummies each has weight 1
+            # Each dummy has weight 1
             warn_of_light(sample.weights)
         if self._is_binary:
             scores = binary_scores(sample.columns)
@@ -791,7 +794,7 @@ class IsotonicCalibrator(Baseline):
         self._set_curve("isotonic", sample, steps=fitted)
 
     def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
-        """Return log-odds rounded, so that equal odds are a tie."""
+        """Return rounded log-odds, so that equal odds are tied."""
         scores = super()._class_scores(columns)
         if self.scores_kind_ == "margin":
             return scores
@@ -801,9 +804,9 @@ class IsotonicCalibrator(Baseline):
 class BetaCalibrator(Baseline):
     """Calibrate probabilities by beta calibration: a, b >= 0 and an intercept.
 
-    The log-odds of the calibrated probability are a ln p - b ln(1 - p) + c. With
-    a = b this is Platt's sigmoid of the log-odds; different a and b bend the two ends
-    differently, and a = b = 1, c = 0 leaves probabilities as they are.
+    The log-odds of the calibrated probability are a ln p - b ln(1 - p) + c. With a = b
+    this is Platt's sigmoid of the log-odds; different a and b bend the two ends
+    differently, and a = b = 1, c = 0 leaves probabilities unchanged.
 
     Parameters
     ----------
@@ -817,29 +820,28 @@ class BetaCalibrator(Baseline):
     classes_ : ndarray of shape (C,)
         The labels, ascending.
     a_, b_, c_ : float, or ndarray of shape (C,)
-        The parameters, for more than two classes one per class.
+        The parameters; one each per class with more than two classes.
     clip_ : float
-        0.1 / n for n calibration rows: a probability below it counts as that, and one
-        above 1 - clip_ as 1 - clip_.
+        0.1 / n for n calibration rows: probabilities are clipped to [clip_, 1 - clip_].
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X was a frame; a frame of other names, or in another
-        order, is refused.
+        Names of the columns, if X was a frame; frames with other names, or another
+        order, are refused.
 
     Notes
     -----
     The method is that of M. Kull, T. M. Silva Filho and P. Flach, "Beta calibration: a
     well-founded and easily implemented improvement on logistic calibration for binary
-    classifiers", AISTATS 2017: a logistic regression on ln p and -ln(1 - p), fitted
-    again without the one whose coefficient is negative.
+    classifiers", AISTATS 2017: a logistic regression on ln p and -ln(1 - p), refitted
+    without the feature whose coefficient is negative, if one is.
 
-    *Ridge*. Plain labels have no finite best fit where a threshold separates the
-    classes, and near that the fit is too sure. So a ridge is added to the sum of the
-    log losses: 0.05 times the squared distance of (a, b, c) from (1, 1, 0). It weighs
-    as much as a fraction of one row, and makes the optimum finite and unique.
+    *Ridge*. If a threshold separates the classes, there is no finite best fit, and if
+    one nearly does, the fit is overconfident. So a ridge is added to the sum of the log
+    losses: 0.05 times the squared distance of (a, b, c) from (1, 1, 0). It weighs less
+    than one row, and makes the optimum finite and unique.
 
     *More than two classes*: one fit for each class against the rest, to the log-odds
     log p_c - log(sum of the others) of probabilities, or to the margin of the class,
@@ -862,7 +864,7 @@ class BetaCalibrator(Baseline):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight)
-        warn_of_light(sample.weights)  # the ridge weighs as much as part of a row
+        warn_of_light(sample.weights)  # the ridge weighs less than a row
         sample = sample.counted()
         fitted = [
             fitted_beta(scores, *masses)
@@ -881,61 +883,61 @@ class BetaCalibrator(Baseline):
 class TemperatureCalibrator(Baseline):
     """Calibrate the probabilities of any number of classes by one temperature.
 
-    Logits, the logarithms of probabilities or margins, are divided by a temperature T
-    and go through softmax again. T > 1 makes a model less sure, T < 1 more; the order
-    of the classes never changes.
+    Logits (logarithms of probabilities, or margins) are divided by a temperature T, and
+    softmax turns them into probabilities. T > 1 makes a model less confident, T < 1
+    more; the order of the classes never changes.
 
     Parameters
     ----------
     scores : {"auto", "probability", "margin"}, default="auto"
         What the scores are. "auto" decides at fit: one column is probabilities if all
         lie between 0 and 1, several are if all rows also sum to 1, give or take 0.0005
-        a column; else margins. One column of margins is the logit of the second class,
-        that of the first being 0.
+        per column; else margins. A single column of margins is the logit of the second
+        class; that of the first is 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
         The labels, ascending.
     temperature_ : float
-        T; infinite if the scores run against the labels, and all classes are then
-        equally probable.
+        T; infinite if the scores are inverted, and then all classes are equally
+        probable.
     inverse_temperature_ : float
         1 / T, at least 0.
     ends_ : tuple of float
-        The logits that stand for -inf and +inf.
+        The logits that replace -inf and +inf.
     scores_kind_ : str
         "probability" or "margin", as decided at fit.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X was a frame; a frame of other names, or in another
-        order, is refused.
+        Names of the columns, if X was a frame; frames with other names, or another
+        order, are refused.
 
     Notes
     -----
     The method is that of C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On
     calibration of modern neural networks", ICML 2017: T minimises the log loss of the
-    calibration rows. The loss is convex in 1 / T, so that the root of its derivative
-    is found, at any scale of the logits. Logits that say nothing leave T = 1.
+    calibration rows. The loss is convex in 1 / T, so T follows from the root of its
+    derivative, at any scale of the logits. If all logits are equal, T = 1.
 
-    *No finite optimum*. If no row has a larger logit than that of its label, the loss
-    falls for ever as T goes to 0, where every prediction is 0 or 1. Then T is taken
-    where the mean loss of the m rows that have a smaller logit, above its limit, is
-    ln((m + 2) / (m + 1)): that of saying (m + 1) / (m + 2), which Laplace's rule of
-    succession gives after m right answers of m.
+    *No finite optimum*. If every row's largest logit is that of its label, the loss
+    keeps falling as T goes to 0, where every prediction is 0 or 1. In that case, T is
+    chosen so that the mean loss of the m rows with a smaller logit exceeds its limit by
+    ln((m + 2) / (m + 1)). That is the loss of predicting (m + 1) / (m + 2), Laplace's
+    rule of succession after m correct answers out of m.
 
-    *Infinite logits*, of probabilities that are exactly 0: the smallest or largest
-    finite one that was seen in calibration stands for it; if fewer than two were seen,
-    one unit less or more. For the log-odds of two classes it is the one furthest from
-    0, with the sign of the infinite one, since there is no intercept to put it right;
-    if all were 0, it is 1.
+    *Infinite logits*, from probabilities of exactly 0, are replaced by the smallest or
+    largest finite one seen in calibration; if fewer than two were seen, by one unit
+    less or more. For the log-odds of two classes, the replacement is the finite value
+    furthest from 0, with the sign of the infinite one, since there is no intercept to
+    correct it; if all were 0, it is 1.
 
-    *Tiny probabilities*. A model that is far too sure, such as naive Bayes, calls some
-    rows all but impossible, and a few of these would decide the temperature of all. So
-    a probability below 2^-52, the spacing of doubles at 1, counts as that, and log-odds
-    stay within ±36. Margins are taken as they are. scikit-learn adds 1e-12 to every
-    probability, those of 0 among them.
+    *Tiny probabilities*. An overconfident model, such as naive Bayes, gives some
+    observed labels a probability of almost 0, and a few of these would determine the
+    temperature of all. So probabilities below 2^-52, the spacing of doubles at 1, are
+    raised to it, and log-odds stay within ±36. Margins are not clipped. (scikit-learn
+    adds 1e-12 to every probability.)
 
     Examples
     --------
@@ -984,7 +986,7 @@ def _refuse_infinite(scores: FloatArray) -> None:
 
 
 def as_columns(X: Any) -> FloatArray:
-    """Return scores as (n, columns), without NaN."""
+    """Return scores as an array (n, columns) without NaN."""
     columns = validation.as_numbers(X, "scores")
     if columns.ndim == 1:
         columns = columns[:, np.newaxis]
@@ -1006,19 +1008,19 @@ def remember_names(calibrator: Any, X: Any) -> None:
 
 
 def column_names(calibrator: Any) -> list[str]:
-    """Return the names of the columns at fit, if they are known and differ."""
+    """Return the names of the columns at fit, if known and distinct."""
     names = [str(name) for name in getattr(calibrator, "feature_names_in_", ())]
     return names if are_columns(names) else []
 
 
 def check_names(calibrator: Any, X: Any) -> None:
-    """Refuse a frame of other names, or in another order, than at fit."""
+    """Raise for a frame whose names, or their order, differ from the fit."""
     _check_feature_names(calibrator, X, reset=False)
-    refuse_reordered(X, calibrator.classes_)  # names that are numbers pass the above
+    refuse_reordered(X, calibrator.classes_)  # numbers as names pass the check above
 
 
 def refuse_reordered(X: Any, classes: np.ndarray) -> None:
-    """Refuse columns that are named like the classes, but in another order."""
+    """Raise if columns have the names of the classes in another order."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
@@ -1034,7 +1036,7 @@ def refuse_reordered(X: Any, classes: np.ndarray) -> None:
 
 
 def check_columns(calibrator: Any, columns: FloatArray) -> None:
-    """Refuse another number of columns than at fit."""
+    """Raise if the number of columns differs from the fit."""
     if columns.shape[1] != calibrator.n_features_in_:
         wanted = calibrator.n_features_in_
         msg = (
@@ -1045,7 +1047,7 @@ def check_columns(calibrator: Any, columns: FloatArray) -> None:
 
 
 def binary_scores(columns: FloatArray) -> FloatArray:
-    """Return the one column that scores the second of two classes."""
+    """Return the column with scores of the second of two classes."""
     if columns.shape[1] > 2:
         msg = (
             "scores must have one column, or two of which the second counts; "
@@ -1056,7 +1058,7 @@ def binary_scores(columns: FloatArray) -> FloatArray:
 
 
 def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
-    """Return the classes and each label's place among them."""
+    """Return the classes, and labels as class numbers."""
     labels = as_class_labels(y, "this calibrator")
     classes, encoded = np.unique(labels, return_inverse=True)
     if len(classes) == 0:
@@ -1077,7 +1079,7 @@ def encoded(y: ArrayLike, n_columns: int) -> tuple[np.ndarray, IntArray]:
 def _with_missing_classes(
     classes: np.ndarray, encoded: IntArray, wanted: int
 ) -> tuple[np.ndarray, IntArray]:
-    """Add the classes that did not occur, where labels say which they are."""
+    """Add the classes that did not occur, if the labels imply them."""
     if classes.dtype.kind == "b" and wanted == 2:
         all_classes = np.array([False, True])
     elif classes.dtype.kind in "iuf" and np.isin(classes, np.arange(wanted)).all():

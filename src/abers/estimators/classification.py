@@ -1,6 +1,6 @@
-"""Classification: what all classifiers share that train a model of the user's.
+"""Classification: the common part of all classifiers that train a user's model.
 
-Labels of any kind, scores of the trained models, and predictions from probabilities.
+Labels of any kind, scores from trained models, and predictions from probabilities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CrossFitClassifier(ClassifierMixin, CrossFit):
-    """A classifier that trains models and calibrates what they say."""
+    """A classifier that trains models and calibrates their scores."""
 
     default_estimator = LogisticRegression
     response_method: str
@@ -50,7 +50,7 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
         Returns
         -------
         ndarray of shape (n, C)
-            The natural logarithms of `predict_proba`, a column for each class.
+            The natural logarithms of `predict_proba`, one column per class.
         """
         return logarithms(self.predict_proba(X))
 
@@ -78,7 +78,7 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
         sample_weight: ArrayLike | None,
         params: dict[str, Any],
     ) -> tuple[np.ndarray, IntArray, FitRows, list[Pair]]:
-        """Check the arguments of `fit`: classes, places of the labels, rows, pairs."""
+        """Check what `fit` got; return classes, class numbers, rows and pairs."""
         warn_of_fitted(self._inner())
         classes, encoded = self._labels(y)
         refuse_dispatched(X, "X")
@@ -88,7 +88,7 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
         return classes, encoded, rows, pairs
 
     def _labels(self, y: ArrayLike) -> tuple[np.ndarray, IntArray]:
-        """Return the classes and each label's place; those of a prefit model rule."""
+        """Return the classes (a prefit model has its own) and labels as numbers."""
         labels = as_class_labels(y, type(self).__name__)
         classes, encoded = np.unique(labels, return_inverse=True)
         inner = self._inner()
@@ -114,8 +114,8 @@ class CrossFitClassifier(ClassifierMixin, CrossFit):
         return classes, encoded
 
     def _scores(self, X: Any) -> list[ClassScores]:
-        """Ask each model once."""
-        if getattr(X, "ndim", 2) != 1:  # the classifier words that one better
+        """Score X once with each model."""
+        if getattr(X, "ndim", 2) != 1:  # its own message is better
             validate_data(self, X, skip_check_array=True, reset=False)
         return [
             class_scores(
@@ -156,12 +156,12 @@ def _check_training_classes(
 
 
 def warn_of_missing_classes(pairs: list[Pair], y: np.ndarray) -> None:
-    """Warn of classifiers that never see a class: they give it no chance at all."""
+    """Warn if classifiers never see a class: they give it probability 0."""
     classes, encoded = np.unique(y, return_inverse=True)
     lacking = np.zeros(len(classes), dtype=np.int64)
     for train, _ in pairs:
         lacking += np.bincount(encoded[train], minlength=len(classes)) == 0
-    if lacking.any() and len(classes) > 2:  # one alone is refused
+    if lacking.any() and len(classes) > 2:  # a single class is refused elsewhere
         c = int(lacking.argmax())
         warn(
             f"class {classes.tolist()[c]!r} is missing from the training rows of "

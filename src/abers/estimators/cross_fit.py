@@ -1,8 +1,8 @@
-"""Cross-fitting: models are trained on some rows and score rows they have not seen.
+"""Cross-fitting: models are trained on some rows and score the others.
 
-What classifiers and regressors share that train a model of the user's: which rows train
-and which calibrate, where parameters of `fit` go, and the training itself. One split is
-a cross-fit with one pair of training and calibration rows.
+The common part of all classifiers and regressors that train a user's model: which rows
+train and which calibrate, where parameters of `fit` go, and the training itself. A
+single split is a cross-fit with one pair of training and calibration rows.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     Pair = tuple[IntArray, IntArray]  # training rows, calibration rows
 
 DEFAULT_FOLDS = 5
-FEW_ROWS = 30  # to calibrate a fold by itself
-LIGHT = 0.5  # of the weight 1 that a new case has, on average
+FEW_ROWS = 30  # too few to calibrate a fold on its own
+LIGHT = 0.5  # mean weight; a new case has weight 1
 ONLY_BY_SPLITTER = "groups must have a splitter that keeps them together; pass {}."
 
 
@@ -59,9 +59,9 @@ class FitRows:
     """All rows of a fit, to train on and to calibrate with."""
 
     X: Any
-    y: np.ndarray  # labels or targets, as the model takes them
-    weights: FloatArray | None  # in the rules
-    fit_params: dict[str, Any]  # of the model, some of them by row
+    y: np.ndarray  # labels or targets, as passed to the model
+    weights: FloatArray | None  # for the rules
+    fit_params: dict[str, Any]  # for the model; some have one entry per row
 
     def train(self, model: Any, rows: IntArray) -> None:
         """Train a model on some of the rows."""
@@ -71,7 +71,7 @@ class FitRows:
 
 
 class ScoredFold(NamedTuple):
-    """A trained model, and what it says of its calibration rows."""
+    """A trained model, and its scores of its calibration rows."""
 
     estimator: Any
     rows: IntArray
@@ -79,10 +79,10 @@ class ScoredFold(NamedTuple):
 
 
 class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
-    """An estimator that trains a model and calibrates it on rows it has not seen."""
+    """An estimator that trains a model and calibrates it on held-out rows."""
 
     estimator: Any
-    default_estimator: ClassVar[Any]  # the class of the model if none is given
+    default_estimator: ClassVar[Any]  # the class to use if no model is given
     random_state: Any
 
     def _inner(self) -> Any:
@@ -97,7 +97,7 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _check_splits_groups(self) -> None:
-        """Raise if groups would not be kept together."""
+        """Raise if groups would be split between training and calibration."""
 
     def _rows(
         self,
@@ -106,7 +106,7 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
         sample_weight: ArrayLike | None,
         params: dict[str, Any],
     ) -> tuple[FitRows, list[Pair]]:
-        """Check the arguments of `fit`, whose labels or targets are checked already."""
+        """Check the arguments of `fit` other than labels or targets."""
         X, y = indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         weights = checked_weights(sample_weight, y.size, "rows of X")
@@ -124,7 +124,7 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
         pairs: Sequence[Pair],
         score: Callable[[Any, Any, int], Any],
     ) -> list[ScoredFold]:
-        """Train a model for each pair, and score the calibration rows by it."""
+        """Train a model for each pair, and score its calibration rows."""
         folds: list[ScoredFold] = Parallel(n_jobs=getattr(self, "n_jobs", None))(
             delayed(_fit_fold)(clone(self._inner()), rows, pair, score)
             for pair in pairs
@@ -132,7 +132,7 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
         return folds
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: to itself and to the model."""
+        """Describe to scikit-learn where metadata goes: to itself and to the model."""
         return (
             MetadataRouter(owner=self.__class__.__name__)
             .add_self_request(self)
@@ -168,7 +168,7 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
 
 
 class SplitOnce(CrossFit):
-    """Rows are split once, by `calibration`; all calibrate a model that is prefit."""
+    """Rows are split once, by `calibration`; for a prefit model, all rows calibrate."""
 
     calibration: Any
 
@@ -186,7 +186,7 @@ class SplitOnce(CrossFit):
 
 
 class SplitIntoFolds(CrossFit):
-    """Rows are split by `cv`, and `n_jobs` folds are trained at a time."""
+    """Rows are split by `cv`, and `n_jobs` folds are trained in parallel."""
 
     cv: Any
     n_jobs: int | None
@@ -213,7 +213,7 @@ class SplitIntoFolds(CrossFit):
             raise InvalidParameter(ONLY_BY_SPLITTER.format(way))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell scikit-learn where metadata goes: also to the splitter."""
+        """Describe to scikit-learn where metadata goes: also to the splitter."""
         router = super().get_metadata_routing()
         if hasattr(self.cv, "split"):
             router.add(
@@ -226,7 +226,7 @@ class SplitIntoFolds(CrossFit):
 def _fit_fold(
     estimator: Any, rows: FitRows, pair: Pair, score: Callable[[Any, Any, int], Any]
 ) -> ScoredFold:
-    """Train on one side of a pair, score the other."""
+    """Train on one side of a pair, and score the other."""
     train, calibrate = pair
     if not isinstance(estimator, FrozenEstimator):
         rows.train(estimator, train)
@@ -249,7 +249,7 @@ def rows_of(values: Any, rows: IntArray, size: int) -> Any:
 
 
 def calibration_pair(calibration: Any, size: int, random_state: Any) -> Pair:
-    """Split rows once: drawn at random without stratifying, or as the user says."""
+    """Split rows once: at random without stratifying, or as specified by the user."""
     if np.ndim(calibration) == 0:
         count = _calibration_count(calibration, size)
         rows = check_random_state(random_state).permutation(size)
@@ -297,7 +297,7 @@ def cross_pairs(
 
 
 def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
-    """Split into stratified, shuffled folds; as many as the largest class can fill."""
+    """Split into stratified, shuffled folds, as many as the largest class can fill."""
     classes, counts = np.unique(y, return_counts=True)
     folds = min(cv, int(counts.max()))
     if folds < 2:
@@ -318,14 +318,14 @@ def _stratified(cv: int, y: np.ndarray, random_state: Any) -> list[Pair]:
         f"cv={cv}, so that {lacking}: its probabilities are rough. Use fewer folds, "
         "or more rows of it."
     )
-    with warnings.catch_warnings():  # scikit-learn says the same without the name
+    with warnings.catch_warnings():  # scikit-learn warns of the same without the name
         warnings.simplefilter("ignore", UserWarning)
         return list(splitter.split(y, y))
 
 
 def _distinct(rows: IntArray, size: int) -> IntArray:
-    """List each row of a fold once: twice, it would count as two rows."""
-    rows = np.asarray(rows) % size  # -1 may be the last
+    """Remove repeated rows of a fold, which would count twice."""
+    rows = np.asarray(rows) % size  # -1 is the last row
     _, first = np.unique(rows, return_index=True)
     return rows[np.sort(first)]
 
@@ -343,7 +343,7 @@ def _as_pair(pair: Any, size: int) -> Pair:
 
 
 def _as_rows(side: Any, size: int) -> IntArray | None:
-    """Return row numbers, for a mask too; None if it is neither."""
+    """Return row numbers, also of a mask; None if it is neither."""
     rows: np.ndarray = np.asarray(side)
     if rows.ndim == 1 and not rows.size:
         return np.empty(0, np.int64)
@@ -393,7 +393,7 @@ def _named_rows(rows: np.ndarray, size: int) -> Pair:
 
 
 def _wrong_rows(rows: np.ndarray, size: int) -> str | None:
-    """Say what keeps these from being distinct row numbers; None if nothing does."""
+    """Return why these are not distinct row numbers, or None."""
     if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size:
         return f"an array of {rows.dtype} with shape {rows.shape}"
     outside = rows[(rows < 0) | (rows >= size)]
@@ -411,7 +411,7 @@ def _wrong_rows(rows: np.ndarray, size: int) -> str | None:
 def checked_weights(
     sample_weight: ArrayLike | None, size: int, other: str = "scores"
 ) -> FloatArray | None:
-    """Return finite weights, some of them positive; None if none were given."""
+    """Return finite weights, at least one positive; None if none were given."""
     if sample_weight is None:
         return None
     weights = validation.as_weights(sample_weight, size, other=other)
@@ -420,7 +420,7 @@ def checked_weights(
 
 
 def takes(estimator: Any, parameter: str) -> bool:
-    """Whether a model is trained with this parameter; a prefit one with none."""
+    """Return whether training passes a model this parameter; not if it is prefit."""
     if isinstance(estimator, FrozenEstimator):
         return False
     return parameter in inspect.signature(estimator.fit).parameters
@@ -430,7 +430,7 @@ def takes(estimator: Any, parameter: str) -> bool:
 
 
 def warn_of_fitted(model: Any) -> None:
-    """Warn of a fitted model that is trained again, since it is not frozen."""
+    """Warn if a fitted model that is not frozen is trained again."""
     last = model
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
@@ -443,19 +443,19 @@ def warn_of_fitted(model: Any) -> None:
 
 
 def _is_fitted(model: Any) -> bool:
-    """Return whether a model has learnt something that training would replace."""
+    """Return whether a model has learnt something that training would overwrite."""
     if isinstance(model, FrozenEstimator):
         return False
     try:
         check_is_fitted(model)
         needs_fit: bool = get_tags(model).requires_fit
-    except (NotFittedError, TypeError, AttributeError):  # or it cannot tell
+    except (NotFittedError, TypeError, AttributeError):  # or unknown
         return False
     return needs_fit
 
 
 def warn_of_unweighted(estimator: Any, params: dict[str, Any]) -> None:
-    """Warn of weights that a model is trained without, unless a step has them."""
+    """Warn if weights do not reach the model, unless one of its steps gets them."""
     if any(name.endswith("__sample_weight") for name in params):
         return
     msg = (
@@ -473,7 +473,7 @@ def warn_of_unweighted(estimator: Any, params: dict[str, Any]) -> None:
 
 
 def warn_of_light(weights: FloatArray | None) -> None:
-    """Warn of calibration rows that a new case outweighs, as if there were few."""
+    """Warn if a new case outweighs the calibration rows, which then count as few."""
     if weights is None:
         return
     count, total = np.count_nonzero(weights), weights.sum()
@@ -486,7 +486,7 @@ def warn_of_light(weights: FloatArray | None) -> None:
 
 
 def warn_of_overlap(pairs: list[Pair], size: int) -> None:
-    """Warn of rows that calibrate a model that was trained on them."""
+    """Warn if rows calibrate a model that was trained on them."""
     for fold, (train, calibrate) in enumerate(pairs):
         trains = np.zeros(size, bool)
         trains[train] = True
@@ -501,7 +501,7 @@ def warn_of_overlap(pairs: list[Pair], size: int) -> None:
 
 
 def warn_of_few(pairs: list[Pair], effect: str) -> None:
-    """Warn of folds with few calibration rows, which are merged one by one."""
+    """Warn if folds that are merged one by one have few calibration rows."""
     rows = sum(len(calibrate) for _, calibrate in pairs) / len(pairs)
     if len(pairs) > 1 and rows < FEW_ROWS:
         warn(

@@ -1,7 +1,7 @@
 """Regressors: any scikit-learn regressor becomes a Venn-Abers regressor.
 
 An IVAP is a cross predictor with one pair of training and calibration rows, so the two
-public classes differ in how they choose the pairs, and share all else.
+public classes differ only in how they choose the pairs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FEW_ROWS_EFFECT = "that draws predictions towards their middle: use fewer folds"
 
 
 class Ends(NamedTuple):
-    """The ends of targets, and by how many unknown ones are trimmed."""
+    """The ends of targets, and how many targets are trimmed at unknown ones."""
 
     low: float | None
     high: float | None
@@ -68,7 +68,7 @@ class Ends(NamedTuple):
 
 
 class VennAbersRegressor(RegressorMixin, CrossFit):
-    """K regressors, each with the rule of its calibration rows."""
+    """K regressors, each with the rule fitted to its calibration rows."""
 
     default_estimator = LinearRegression
     low: float | None
@@ -94,7 +94,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         y : array-like of shape (n,)
             Targets: finite numbers, none beyond `low` and `high`.
         sample_weight : array-like of shape (n,), default=None
-            Goes to the regressor, if it takes weights, and into the rules, where a
+            Passed to the regressor, if it takes weights, and used by the rules, where a
             row of weight w counts as w rows.
         **params : dict
             Further parameters for the `fit` of the regressor, or routed as metadata.
@@ -122,12 +122,12 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         self.estimators_ = [fold.estimator for fold in folds]
         self.rules_ = [rule for rule, _ in fitted]
         self.steps_ = steps
-        # Last, so that the regressor is fitted even if warnings are errors.
+        # Last, so that the regressor is fitted even if warnings raise.
         _warn_of_inverted([order for _, order in fitted])
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the midpoint of the bounds; of several folds, the mean of theirs.
+        """Return the midpoint of the bounds, averaged over the folds.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         return _mean_of_folds(midpoints(self.predict_fold_bounds(X)))
 
     def predict_bounds(self, X: Any) -> FloatArray:
-        """Return the lower and upper value; of several folds, the means of theirs.
+        """Return the lower and upper bound, averaged over the folds.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
         return _mean_of_folds(self.predict_fold_bounds(X))
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
-        """Return the bounds by each fold, before they are averaged.
+        """Return the bounds from each fold, before averaging.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
             Lower and upper value by the rule of each fold.
         """
         check_is_fitted(self)
-        if getattr(X, "ndim", 2) != 1:  # the regressor words that one better
+        if getattr(X, "ndim", 2) != 1:  # its own message is better
             validate_data(self, X, skip_check_array=True, reset=False)
         n_rows = _num_samples(X)
         return np.stack(
@@ -209,7 +209,7 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
 
 
 def _mean_of_folds(values: FloatArray) -> FloatArray:
-    """Average over the first axis; each share is small enough not to overflow."""
+    """Average over the first axis without overflow."""
     mean: FloatArray = (values / len(values)).sum(axis=0)
     return mean if len(values) > 1 else values[0]
 
@@ -227,7 +227,7 @@ def _fitted_rule(
 
 
 def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
-    """Return one column of targets, for whose `fit` is named in the message."""
+    """Return one column of targets; `fit` of this class is named in the message."""
     if y is None:
         msg = f"{owner} requires y to be passed, but the target y is None."
         raise InvalidData(msg)
@@ -254,7 +254,7 @@ def _as_targets(y: ArrayLike, owner: str) -> FloatArray:
 def _check_calibration_rows(
     pairs: list[Pair], weights: FloatArray | None, ends: Ends
 ) -> None:
-    """Refuse folds with too few rows for a rule, before anything is trained."""
+    """Raise if a fold has too few rows for a rule, before anything is trained."""
     least = least_weight(*ends)
     for rows in (calibrate for _, calibrate in pairs):
         total = len(rows) if weights is None else weights[rows].sum()
@@ -268,7 +268,7 @@ def _check_calibration_rows(
 
 
 def _warn_of_inverted(orders: list[RankCorrelation | None]) -> None:
-    """Warn of predictions that run against the targets, at one level for all folds."""
+    """Warn of inverted predictions, at one level for all folds together."""
     against = [
         order
         for order in orders
@@ -287,18 +287,18 @@ def _warn_of_inverted(orders: list[RankCorrelation | None]) -> None:
 
 
 class IVAPRegressor(SplitOnce, VennAbersRegressor):
-    """A regressor with an inductive Venn-Abers regressor on rows it has not seen.
+    """A regressor with an inductive Venn-Abers regressor on held-out rows.
 
     The **bounds** of an object are the value that isotonic regression gives it if its
-    target is as low as it can be, and if it is as high. With unit weights, one value
-    between the two is calibrated as long as new cases resemble the calibration cases.
-    They are bounds for a mean, not an interval in which the target lies, and they
-    shrink to a point as data grow. Where `low` or `high` is None, that is said of
-    trimmed targets; see `RegressionRule`.
+    target is as low as possible, and if it is as high as possible. With unit weights,
+    the value for its true target lies between the two and is calibrated as long as new
+    cases resemble the calibration cases. They are bounds for a mean, not an interval in
+    which the target lies, and they shrink to a point as data grow. If `low` or `high`
+    is None, this holds for trimmed targets; see `RegressionRule`.
 
-    The rows that calibrate do not train, which costs more accuracy than calibration
-    gains: use `CVAPRegressor`, unless the guarantee is what you need or the model is
-    trained already.
+    Calibration rows are not used for training, which costs more accuracy than
+    calibration gains: use `CVAPRegressor`, unless you need the guarantee or the model
+    is already trained.
 
     Parameters
     ----------
@@ -306,14 +306,13 @@ class IVAPRegressor(SplitOnce, VennAbersRegressor):
         Anything with `predict`; linear regression if None. A `FrozenEstimator` is
         prefit: nothing is trained, all rows calibrate.
     calibration : float, int or array-like, default=0.2
-        Fraction or number of rows that calibrate, drawn at random; or a boolean mask or
-        row numbers of those rows, say the latest ones. All others train, in the order
-        of the data.
+        Fraction or number of calibration rows, drawn at random; or a boolean mask or
+        row numbers, say of the latest rows. All other rows train, in their order.
     low, high : float, default=None
-        The least and the most that a target can be, known beforehand. An end that is
+        The smallest and largest possible target, if known in advance. An end that is
         None is trimmed.
     trim : int, default=1
-        By how many targets an end that is None is trimmed; see `fit_regression_rule`.
+        How many targets are trimmed at an end that is None; see `fit_regression_rule`.
     random_state : int, RandomState instance or None, default=None
         Draws the calibration rows.
 
@@ -324,7 +323,7 @@ class IVAPRegressor(SplitOnce, VennAbersRegressor):
     rules_ : list of one RegressionRule
         Its rule.
     steps_ : list of one float
-        Predictions are rounded to multiples of it before the rule reads them.
+        Predictions are rounded to multiples of this before the rule is applied.
 
     Examples
     --------
@@ -369,13 +368,13 @@ class CVAPRegressor(SplitIntoFolds, VennAbersRegressor):
         Number of folds (shuffled by `random_state`; None is 5), a scikit-learn
         splitter, or pairs (training rows, calibration rows).
     low, high : float, default=None
-        The least and the most that a target can be, known beforehand. An end that is
+        The smallest and largest possible target, if known in advance. An end that is
         None is trimmed.
     trim : int, default=1
-        By how many targets of a fold an end that is None is trimmed; see
+        How many targets of a fold are trimmed at an end that is None; see
         `fit_regression_rule`.
     n_jobs : int, default=None
-        Folds that are trained at a time.
+        Number of folds to train in parallel.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds if `cv` is a number.
 
@@ -386,7 +385,8 @@ class CVAPRegressor(SplitIntoFolds, VennAbersRegressor):
     rules_ : list of K RegressionRule
         The rule of each fold.
     steps_ : list of K float
-        Predictions by a fold are rounded to multiples of it before its rule reads them.
+        A fold's predictions are rounded to multiples of this before its rule is
+        applied.
 
     Examples
     --------

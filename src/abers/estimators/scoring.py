@@ -1,4 +1,4 @@
-"""Scoring: call a fitted model for what it says of rows."""
+"""Scoring: get the scores of rows from a fitted model."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 RESPONSE_METHODS = get_args(ResponseMethod)
-WHOLE = 2.0**52  # numbers from here on have no digits after the point
+WHOLE = 2.0**52  # numbers from here on have no fractional digits
 
 
 def step_of(predictions: FloatArray) -> float:
-    """Return what predictions are rounded to multiples of: 2^-22 of their scale.
+    """Return the step to which predictions are rounded: 2^-22 of their scale.
 
     The scale is that of their interquartile range, which is positive unless half of
-    them are equal; then that of their range, or of themselves. 0 if all are 0.
+    them are equal; then that of their range, or of their size. The step is 0 if all are
+    0.
     """
     finite = predictions[np.isfinite(predictions)]
     if not finite.size:
@@ -42,7 +43,7 @@ def step_of(predictions: FloatArray) -> float:
 
 
 def rounded_to(step: float, predictions: FloatArray) -> FloatArray:
-    """Round predictions to multiples of a step; as they are if it is 0."""
+    """Round predictions to multiples of a step; a step of 0 leaves them unchanged."""
     if not step:
         return predictions
     with np.errstate(over="ignore"):
@@ -55,7 +56,7 @@ def response_of(estimator: Any, response_method: str, n_classes: int = 2) -> str
     """Name the method that gives scores.
 
     With more than two classes, "auto" prefers probabilities: margins compare classes
-    with each other, not one with the rest.
+    with each other, not one class with the rest.
     """
     if response_method not in RESPONSE_METHODS:
         offered = ", ".join(repr(name) for name in RESPONSE_METHODS)
@@ -79,7 +80,7 @@ def response_of(estimator: Any, response_method: str, n_classes: int = 2) -> str
 
 
 def innermost(estimator: Any) -> Any:
-    """Return the classifier in pipelines and frozen estimators."""
+    """Return the classifier inside pipelines and frozen estimators."""
     while True:
         if isinstance(estimator, Pipeline):
             estimator = estimator.steps[-1][1]
@@ -92,7 +93,7 @@ def innermost(estimator: Any) -> Any:
 def class_scores(
     estimator: Any, X: Any, n_rows: int, classes: np.ndarray, response_method: str
 ) -> ClassScores:
-    """Call a fitted classifier once for the scores of all `classes`."""
+    """Call a fitted classifier once, and return the scores of all `classes`."""
     method = response_of(estimator, response_method, len(classes))
     trained = np.asarray(getattr(estimator, "classes_", classes))
     if method == "decision_function":
@@ -102,7 +103,7 @@ def class_scores(
         return ClassScores(margins, are_logarithms=False)
     if hasattr(estimator, "predict_log_proba"):
         with (
-            np.errstate(divide="ignore"),  # most take the logarithm of 0 as it comes
+            np.errstate(divide="ignore"),  # many classifiers take the logarithm of 0
             contextlib.suppress(NotImplementedError),
         ):
             raw = _output_of(estimator, "predict_log_proba", X, n_rows)
@@ -123,7 +124,7 @@ def class_scores(
 
 
 def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
-    """Ask a fitted regressor once for its predictions, as they come."""
+    """Call a fitted regressor once, and return its predictions unchanged."""
     raw = _output_of(estimator, "predict", X, n_rows, "regressor")
     if raw.size != n_rows:
         msg = (
@@ -138,7 +139,7 @@ def predictions(estimator: Any, X: Any, n_rows: int) -> FloatArray:
 def _output_of(
     estimator: Any, method: str, X: Any, n_rows: int, kind: str = "classifier"
 ) -> FloatArray:
-    """Return what a classifier says: numbers, one row for each object."""
+    """Return the output of a classifier: numbers, one row for each object."""
     name = f"scores by {type(estimator).__name__}.{method}"
     raw = validation.as_numbers(getattr(estimator, method)(X), name)
     if raw.shape[:1] != (n_rows,) or raw.ndim > 2:
@@ -160,9 +161,9 @@ def _output_of(
 def _in_columns(
     raw: FloatArray, trained: np.ndarray, classes: np.ndarray, *, absent: float
 ) -> FloatArray:
-    """Give each class its column; one that the classifier never saw is hopeless.
+    """Arrange scores by class; a class that the classifier never saw gets -inf.
 
-    The margin of the second of two classes stays alone.
+    The margin of the second of two classes remains a single column.
     """
     if raw.ndim == 1 or raw.shape[1] == 1:
         margin = raw.reshape(-1)
@@ -191,7 +192,7 @@ def _refuse_ovo_scores(estimator: Any, classes: np.ndarray) -> None:
 
 
 def refuse_dispatched(values: object, name: str) -> None:
-    """Refuse a tensor that scikit-learn would leave one: labels here are NumPy's."""
+    """Raise for a tensor that scikit-learn would not convert to NumPy."""
     if not get_config()["array_api_dispatch"] or isinstance(values, np.ndarray):
         return
     if hasattr(values, "__dlpack__"):
@@ -205,7 +206,7 @@ def refuse_dispatched(values: object, name: str) -> None:
 
 
 def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
-    """Return labels of any type, for whose `fit` is named in the message."""
+    """Return labels of any type; `fit` of this class is named in the message."""
     refuse_dispatched(y, "y")
     if y is None:
         msg = f"{owner} requires y to be passed, but the target y is None."
@@ -223,7 +224,7 @@ def as_class_labels(y: ArrayLike, owner: str) -> np.ndarray:
         if hasattr(y, "detach"):  # a tensor with grad, or on a GPU
             validation.refuse_unreadable(y, cause, "y")
         raise
-    if labels.dtype.kind == "O":  # where scikit-learn compares None and NA
+    if labels.dtype.kind == "O":  # scikit-learn would compare None and NA
         validation.refuse_missing_labels(labels, np.arange(labels.size), "y")
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)

@@ -1,8 +1,8 @@
-"""Weights of rows under covariate shift, estimated by classification.
+"""Weights of rows under covariate shift, estimated with a classifier.
 
-Let training rows come from P and new rows from Q, with P(y | x) the same. Then rows
-weighted by w(x) = dQ/dP at x stand for new ones. A classifier that tells new rows from
-training rows estimates w: the odds that it gives, by the ratio of the numbers of rows.
+Let training rows come from P and new rows from Q, with the same P(y | x). Then rows
+weighted by w(x) = dQ/dP at x represent new ones. A classifier that separates new rows
+from training rows estimates w: its odds, corrected for the numbers of rows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 LARGEST_RATIO = 50.0  # weights are clipped to this, and to its inverse
-FEW_ROWS = 100  # effective ones, below which there is a warning
-SEED = 0  # of the folds: the same rows have the same weights
+FEW_ROWS = 100  # effective rows; below, there is a warning
+SEED = 0  # of the folds, so that the same rows get the same weights
 PARTS = np.array([0, 1])  # training rows, new rows
 
 
@@ -42,10 +42,10 @@ class ShiftWeights:
     Attributes
     ----------
     effective_size : float
-        How many rows without weights tell as much as the weighted training rows:
-        (sum of w)^2 / sum of w^2, by models that have not seen them.
+        How many unweighted rows are as informative as the weighted training rows: (sum
+        of w)^2 / sum of w^2, with out-of-fold weights.
     n_training, n_new : int
-        Rows that the estimate was made from.
+        Numbers of rows in the estimate.
     """
 
     effective_size: float
@@ -59,8 +59,8 @@ class ShiftWeights:
         Parameters
         ----------
         X : array-like of shape (n, features)
-            Calibration rows or new rows; for calibration rows and for the cases to
-            predict, the same object has to be asked.
+            Calibration rows or new rows. Use the same object for the calibration rows
+            and for the cases to predict.
 
         Returns
         -------
@@ -72,21 +72,21 @@ class ShiftWeights:
 
 
 def shift_weights(X_train: Any, X_new: Any, estimator: Any = None) -> ShiftWeights:
-    """Estimate how much more often rows come now than at training.
+    """Estimate how much more frequent rows are now than at training.
 
     For covariate shift: P(x) has changed, P(y | x) has not. Calibrate with the weights
-    of the calibration rows, and give each new case its own:
+    of the calibration rows, and pass each new case's own:
     `IVAPClassifier.predict_bounds(X, weight=…)`.
 
     Parameters
     ----------
     X_train : array-like of shape (n, features)
-        Training rows, never calibration rows: weights must be a function that is fixed
-        without these.
+        Training rows, never calibration rows: the weight function must not depend on
+        these.
     X_new : array-like of shape (m, features)
-        Rows as they come now, without labels; other ones than those to predict.
+        Current rows without labels, other than those to predict.
     estimator : classifier, default=None
-        What tells new rows from training rows; logistic regression on standardised
+        Separates new rows from training rows; logistic regression on standardised
         columns if None.
 
     Returns
@@ -97,14 +97,14 @@ def shift_weights(X_train: Any, X_new: Any, estimator: Any = None) -> ShiftWeigh
     Warns
     -----
     AbersWarning
-        If the weighted training rows tell no more than 100 rows without weights.
+        If the weighted training rows are worth no more than 100 unweighted rows.
 
     Notes
     -----
-    Estimated weights are not known ones, and the guarantee is for those. What they cost
+    The guarantee is for known weights, not for estimated ones. The cost of estimating
     is bounded: with estimates v instead of w, the calibration error of the bound that
-    belongs to the true label is at most E_P |w - v / E_P v| on average, if v was fixed
-    without calibration rows and the case.
+    belongs to the true label is at most E_P |w - v / E_P v| on average, if v depends
+    neither on the calibration rows nor on the case.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def shift_weights(X_train: Any, X_new: Any, estimator: Any = None) -> ShiftWeigh
 
 
 def _joined(X_train: Any, X_new: Any) -> Any:
-    """Put new rows below training rows."""
+    """Append new rows to training rows."""
     tables = [
         nw.from_native(X, eager_only=True, pass_through=True) for X in (X_train, X_new)
     ]
@@ -155,13 +155,13 @@ def _joined(X_train: Any, X_new: Any) -> Any:
 
 
 def _log_odds(model: Any, X: Any) -> FloatArray:
-    """Return the log-odds that rows are new ones."""
+    """Return the log-odds that rows are new."""
     scores = class_scores(model, X, _num_samples(X), PARTS, "predict_proba")
     return scores.of_pair(0, 1)
 
 
 def _ratios(log_odds: FloatArray, n_training: int, n_new: int) -> FloatArray:
-    """Return density ratios, clipped."""
+    """Return clipped density ratios."""
     limit = np.log(LARGEST_RATIO)
     ratios: FloatArray = np.exp(
         np.clip(log_odds - np.log(n_new / n_training), -limit, limit)

@@ -1,4 +1,4 @@
-"""The types of ours that skops has to trust, to load what it has saved."""
+"""The types of ours that skops must trust to load what it saved."""
 
 from abers.core.curve_calibrator import CurveCalibrator
 from abers.core.diagram import Diagram
@@ -30,7 +30,7 @@ _ESTIMATORS = [
 ]
 
 # Restoring one of them runs no code but our own checks of a state. A list, because
-# MLflow writes it into a YAML file, which knows no tuples.
+# MLflow writes it into YAML, which has no tuples.
 SKOPS_TYPES = sorted(
     f"{kind.__module__}.{kind.__qualname__}"
     for kind in (

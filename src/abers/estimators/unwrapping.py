@@ -1,8 +1,8 @@
 """Find the calibrated model inside pipelines, searches and other wrappers.
 
-scikit-learn's wrappers know `predict_proba` and not `predict_bounds`. Bounds, and what
-`evaluate` shows beyond probabilities, come from the model inside, on X as the wrappers
-would hand it on.
+scikit-learn's wrappers know `predict_proba` but not `predict_bounds`. Bounds, and what
+`evaluate` shows beyond probabilities, come from the model inside, given X as the
+wrappers would pass it on.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class Unwrapped(NamedTuple):
     """A model without its wrappers."""
 
     model: Any
-    steps: tuple[Any, ...]  # fitted transformers that X passes first
-    path: str  # names of the wrappers and the model, from the outside in
+    steps: tuple[Any, ...]  # fitted transformers applied to X
+    path: str  # names of the wrappers and the model, outermost first
 
     def transform(self, X: Any) -> Any:
-        """Return X as the model takes it."""
+        """Return X as the model inside takes it."""
         for step in self.steps:
             X = step.transform(X)
         return X
 
 
 def unwrap(model: Any) -> Unwrapped:
-    """Take off the wrappers around a model; raise if they are not fitted."""
+    """Remove the wrappers around a model; raise if they are not fitted."""
     check_is_fitted(model)
     steps: list[Any] = []
     names = [type(model).__name__]
@@ -46,7 +46,7 @@ def unwrap(model: Any) -> Unwrapped:
 
 
 def _inside(model: Any, steps: list[Any]) -> Any:
-    """Return the model in a wrapper, adding its transformers to `steps`; else None."""
+    """Return the model in a wrapper, and append its transformers to `steps`."""
     if isinstance(model, Pipeline):
         *transformers, (_, last) = model.steps
         steps += [step for _, step in transformers if step not in (None, "passthrough")]
@@ -59,9 +59,9 @@ def _inside(model: Any, steps: list[Any]) -> Any:
 
 
 def calibrated_inside(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the model in a wrapper that gives predictions, and X as it takes it.
+    """Return the model with predictions inside a wrapper, and X as it takes it.
 
-    Both as they are, if the model is no wrapper, or there is none inside.
+    Both are unchanged if the model is not a wrapper, or has no such model inside.
     """
     if isinstance(model, type) or _inside(model, []) is None:
         return model, X
@@ -81,11 +81,10 @@ def predict_bounds(model: Any, X: Any, *, pos_label: Any = None) -> FloatArray:
         `predict_bounds`; or a Pipeline, a search (GridSearchCV), a FrozenEstimator or a
         TunedThresholdClassifierCV around one, to any depth.
     X : array-like
-        As the outermost wrapper takes it. It passes the pipeline's transformers on its
-        way.
+        Input of the outermost wrapper. The pipeline's transformers are applied to it.
     pos_label : object, default=None
-        The class whose bounds to return. None is `classes_[1]` of two classes, and
-        every class of more.
+        The class whose bounds to return. None is `classes_[1]` with two classes, and
+        every class with more.
 
     Returns
     -------

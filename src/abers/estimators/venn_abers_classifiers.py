@@ -1,7 +1,7 @@
 """Venn-Abers classifiers: any scikit-learn classifier becomes a Venn-Abers predictor.
 
 An IVAP is a CVAP with one pair of training and calibration rows, so the two public
-classes differ in how they choose the pairs, and share all else.
+classes differ only in how they choose the pairs.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ CHECK_LABELS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutOfFold:
-    """Scores of rows by classifiers that have not seen them."""
+    """Scores of rows from classifiers that were not trained on them."""
 
     classes: np.ndarray
-    labels: IntArray  # of all rows, as places among the classes
+    labels: IntArray  # of all rows, as class numbers
     weights: FloatArray | None  # of all rows
     repeats: IntArray  # how many folds each row calibrates
     folds: list[ScoredFold]
-    whole: ScoredFold | None  # without an ensemble: one classifier, trained on all rows
+    whole: ScoredFold | None  # without an ensemble: the classifier trained on all rows
 
     @property
     def estimators(self) -> list[Any]:
@@ -102,7 +102,7 @@ class OutOfFold:
 
     @property
     def class_sizes(self) -> IntArray:
-        """Calibration rows of each class."""
+        """Number of calibration rows of each class."""
         return np.bincount(self.labels[self.repeats > 0], minlength=len(self.classes))
 
     def by_problem(
@@ -116,7 +116,7 @@ class OutOfFold:
         return [p.rows(fold.scores, labels, weights, repeats) for p in problems]
 
     def sample(self, most: int) -> OutOfFold:
-        """Take at most so many rows of each fold, evenly spaced, and no row twice."""
+        """Take at most this many rows of each fold, evenly spaced, none twice."""
         taken = np.zeros(self.labels.size, bool)
         folds = []
         for fold in self.folds:
@@ -130,7 +130,7 @@ class OutOfFold:
 
 
 class VennAbersClassifier(CrossFitClassifier):
-    """K classifiers, each with the rules of its calibration rows."""
+    """K classifiers, each with the rules fitted to its calibration rows."""
 
     loss: LossName
     multiclass: MulticlassOfOneRule
@@ -158,8 +158,8 @@ class VennAbersClassifier(CrossFitClassifier):
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), default=None
-            Goes to the classifier, if it takes weights, and into the rules, where a
-            row of weight w counts as w rows.
+            Passed to the classifier, if it takes weights, and used by the rules, where
+            a row of weight w counts as w rows.
         **params : dict
             Further parameters for the `fit` of the classifier, or routed as metadata.
 
@@ -179,7 +179,7 @@ class VennAbersClassifier(CrossFitClassifier):
     ) -> OutOfFold:
         """Train a classifier for each fold, and score its calibration rows.
 
-        Without an ensemble, one more is trained on all rows, and scores them all.
+        Without an ensemble, one more is trained on all rows and scores all of them.
         """
         self._check_parameters()
         classes, encoded, rows, pairs = self._training_rows(X, y, sample_weight, params)
@@ -202,9 +202,9 @@ class VennAbersClassifier(CrossFitClassifier):
     def _calibrate(self, trained: OutOfFold) -> Self:
         """Fit the rules.
 
-        Without an ensemble, all folds make one rule for each problem, with a
-        fingerprint of the training rows as its classifier scores them, since none of
-        these scores is among those that the rule is made of.
+        Without an ensemble, all folds together give one rule per problem. It also gets
+        a fingerprint of the training rows with the scores of the final classifier,
+        which differ from the out-of-fold scores that the rule was fitted to.
         """
         classes = trained.classes
         multiclass = self._chosen_multiclass(trained)
@@ -228,7 +228,7 @@ class VennAbersClassifier(CrossFitClassifier):
             self.rules_ = rules
         else:
             self.pooled_rules_ = rules
-        # Last, so that the classifier is fitted even if warnings are errors.
+        # Last, so that the classifier is fitted even if warnings raise.
         calibrating = trained.repeats[trained.repeats > 0]
         warn_of_inverted(
             problems, tests, classes, CHECK_LABELS, repeats=calibrating.mean()
@@ -244,8 +244,8 @@ class VennAbersClassifier(CrossFitClassifier):
     ) -> tuple[Any, list[list[MannWhitney | None]]]:
         """Fit rules to the rows of each fold and problem.
 
-        Without an ensemble the rows of all folds are those of one. Also returns the
-        tests for inverted scores.
+        Without an ensemble, the rows of all folds form one fold. Also returns the tests
+        for inverted scores.
         """
         if not self.ensemble:
             folds = [[joined(rows) for rows in zip(*folds, strict=True)]]
@@ -254,7 +254,7 @@ class VennAbersClassifier(CrossFitClassifier):
         return MERGES[self.merge].fitted(problems, folds, tags, unit)
 
     def _chosen_multiclass(self, trained: OutOfFold) -> str:
-        """Decide between "ovo" and "ovr" by the numbers of rows.
+        """Choose "ovo" or "ovr" by the numbers of rows.
 
         Never by the labels of calibration rows: that would void the guarantee.
         """
@@ -277,15 +277,15 @@ class VennAbersClassifier(CrossFitClassifier):
         return self._predictor().probability(self._scores(X))
 
     def predict_bounds(self, X: Any, *, pos_label: Any = None) -> FloatArray:
-        """Return lower and upper probability.
+        """Return the lower and upper probability.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
             As for `fit`.
         pos_label : object, default=None
-            The class whose bounds to return; None is `classes_[1]` of two classes, and
-            every class of more.
+            The class whose bounds to return; None is `classes_[1]` with two classes,
+            and every class with more.
 
         Returns
         -------
@@ -293,10 +293,11 @@ class VennAbersClassifier(CrossFitClassifier):
             For two classes or one `pos_label`, (n, 2); for more, those of each class.
             The probability lies between them. They are the estimates after adding the
             new case to the calibration data with label 0 and with label 1, not a
-            confidence interval; with more than two classes, the least and the greatest
-            probability of a class while each rule's estimate lies between its own two.
-            One class against the rest with `loss="brier"` merges by a projection that
-            often leaves these bounds; they are then widened to the probability.
+            confidence interval; with more than two classes, they are the smallest and
+            largest probability of a class while each rule's estimate stays within its
+            own bounds. One class against the rest with `loss="brier"` merges by a
+            projection that often leaves these bounds; they are then widened to contain
+            the probability.
         """
         check_is_fitted(self)
         bounds = self._predictor().bounds(self._scores(X))
@@ -307,19 +308,19 @@ class VennAbersClassifier(CrossFitClassifier):
     ) -> FloatArray:
         """Return a confidence interval of the probability given the score.
 
-        It answers "how sure are we of this 12 %?", which the bounds do not: they show
-        how far one more case could move the estimate, the interval how far the estimate
-        itself may be off. It is for two classes and one model, an `IVAPClassifier`,
-        that was fitted without weights.
+        It answers "how sure are we of this 12 %?", which the bounds do not: the bounds
+        show how far one more case could move the estimate, the interval how far the
+        estimate itself may be off. It needs two classes and one model (an
+        `IVAPClassifier`), fitted without weights.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
             As for `fit`.
         confidence : float, default=0.9
-            Probability with which the interval of a case covers, at least.
+            Coverage probability of a single interval, at least.
         pos_label : object, default=None
-            The class whose probability is meant; None is `classes_[1]`.
+            The class of the probability; None is `classes_[1]`.
 
         Returns
         -------
@@ -352,9 +353,9 @@ class VennAbersClassifier(CrossFitClassifier):
 
     @property
     def calibrator_(self) -> VennAbersCalibrator:
-        """What turns the models' scores to probabilities, by the `loss` set now.
+        """The map from the models' scores to probabilities, by the current `loss`.
 
-        It can be saved, and reads `scores_kind_` of each of `estimators_`.
+        It can be saved. Its inputs are the `scores_kind_` scores of all `estimators_`.
         """
         check_is_fitted(self)
         predictor = self._predictor()
@@ -378,7 +379,7 @@ class VennAbersClassifier(CrossFitClassifier):
         return self.calibrator_.guarantee
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
-        """Return the bounds by each fold, before merging.
+        """Return the bounds from each fold, before merging.
 
         Parameters
         ----------
@@ -388,9 +389,9 @@ class VennAbersClassifier(CrossFitClassifier):
         Returns
         -------
         ndarray of shape (K, problems, n, 2)
-            Two classes are one problem; more are one for each pair or each class. Of an
-            `IVAPClassifier` each pair of bounds has the guarantee of two classes. Only
-            `merge="minimax"` has a rule for each fold.
+            Two classes are one problem; with more, each pair or each class is one. For
+            an `IVAPClassifier`, each pair of bounds has the guarantee for two classes.
+            Only `merge="minimax"` has a rule for each fold.
         """
         check_is_fitted(self)
         predictor = self._predictor()
@@ -413,7 +414,7 @@ class VennAbersClassifier(CrossFitClassifier):
         Returns
         -------
         Predictions
-            Each inner classifier is called once, if it scores by probabilities.
+            Each inner classifier is called only once, if it scores by probabilities.
         """
         check_is_fitted(self)
         scores = self._scores(X)
@@ -425,7 +426,7 @@ class VennAbersClassifier(CrossFitClassifier):
         )
 
     def _check_choices(self) -> None:
-        """Check what may have been set since the fit, and matters after it, too."""
+        """Check parameters that may have changed since the fit and still matter."""
         validation.check_choice(self.loss, LOSSES, "loss")
         validation.check_choice(self.merge, tuple(MERGES), "merge")
 
@@ -447,7 +448,7 @@ class VennAbersClassifier(CrossFitClassifier):
 
 
 def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
-    """Train a copy of a classifier, of the default one if there is none."""
+    """Train a copy of a classifier, or of the default one."""
     if model is None:
         model = VennAbersClassifier.default_estimator()
     response_of(model, "auto")
@@ -455,7 +456,7 @@ def trained(model: Any, X: Any, labels: np.ndarray) -> Any:
 
 
 class IVAPClassifier(SplitOnce, VennAbersClassifier):
-    """A classifier with an inductive Venn-Abers predictor on rows it has not seen.
+    """A classifier with an inductive Venn-Abers predictor on held-out rows.
 
     The **bounds** are the estimated probability of the second class after adding the
     new case to the calibration data with the first class (lower) and with the second
@@ -469,22 +470,22 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         Anything with `decision_function` or `predict_proba`; logistic regression if
         None. A `FrozenEstimator` is prefit: nothing is trained, all rows calibrate.
     calibration : float, int or array-like, default=0.2
-        Fraction or number of rows that calibrate, drawn at random without stratifying
-        (the guarantee needs it); or a boolean mask or row numbers of those rows, say
-        the latest ones. All others train, in the order of the data.
+        Fraction or number of calibration rows, drawn at random without stratifying (as
+        the guarantee requires); or a boolean mask or row numbers, say of the latest
+        rows. All other rows train, in their order.
     loss : {"log", "brier"}, default="log"
-        The loss for which bounds are merged to one probability.
+        The loss for which bounds are merged into one probability.
     multiclass : {"auto", "ovo", "ovr", "top"}, default="auto"
-        With more than two classes: a rule for each pair of classes, coupled ("ovo"),
-        or a rule for each class against the rest, merged for all classes at once
-        ("ovr"). "auto" takes pairs where the two rarest classes together have enough
-        calibration rows (2,000), and else one class against the rest. "top" is the one
-        with a guarantee, for rows without weights: the frequencies of all classes among
-        rows of the same top class and a similar score; see `abers.rules.fit_top_rule`.
+        With more than two classes: a rule for each pair of classes, coupled ("ovo"), or
+        a rule for each class against the rest, merged for all classes at once ("ovr").
+        "auto" uses pairs if the two rarest classes together have enough calibration
+        rows (2,000), else one class against the rest. Only "top" has a guarantee, for
+        rows without weights: it predicts the frequencies of all classes among rows with
+        the same top class and a similar score; see `abers.rules.fit_top_rule`.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the rows. Probabilities score by their log-odds. "auto" takes
-        `decision_function` for two classes and `predict_proba` for more, if they
-        exist, since margins compare classes with each other, not one with the rest.
+        The method that scores the rows. Probabilities become log-odds. "auto" uses
+        `decision_function` for two classes and `predict_proba` for more, if available,
+        since margins compare classes with each other, not one class with the rest.
     random_state : int, RandomState instance or None, default=None
         Draws the calibration rows.
 
@@ -497,12 +498,12 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     rules_ : list of one list of Rule
         A rule for each problem; two classes are one problem.
     diagrams_ : list of Diagram
-        The calibration rows of each rule, counted at each distinct score, for cases
-        with a weight of their own and for intervals.
+        Counts of each rule's calibration rows at each distinct score, for weighted
+        cases and for intervals.
     multiclass_ : str
         "ovo", "ovr" or "top", as chosen at fit; two classes are one pair.
     response_method_ : str
-        `response_method` as at fit, which also scores new rows.
+        The method chosen at fit, which also scores new rows.
 
     Examples
     --------
@@ -539,20 +540,20 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     def predict_bounds(
         self, X: Any, *, pos_label: Any = None, weight: Weight | None = None
     ) -> FloatArray:
-        """Return lower and upper probability.
+        """Return the lower and upper probability.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
             As for `fit`.
         pos_label : object, default=None
-            The class whose bounds to return; None is `classes_[1]` of two classes, and
-            every class of more.
+            The class whose bounds to return; None is `classes_[1]` with two classes,
+            and every class with more.
         weight : float, array-like of shape (n,) or tuple of two, default=None
-            What each new case weighs, in the unit of `sample_weight`; None is 1. A
-            tuple (w0, w1) if that depends on which of two classes it has. With known
-            weights the guarantee of two classes holds, too; `abers.rules.shift_weights`
-            estimates some.
+            The weight of each new case, in the unit of `sample_weight`; None is 1. If
+            it depends on which of two classes the case has, a tuple (w0, w1). With
+            known weights, the guarantee for two classes still holds;
+            `abers.rules.shift_weights` estimates weights.
 
         Returns
         -------
@@ -593,7 +594,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         Returns
         -------
         Predictions
-            Of two classes, the rule keeps its diagram, for intervals.
+            With two classes, the rule keeps its diagram, for intervals.
         """
         predictions = super().predictions(X)
         diagrams = getattr(self, "diagrams_", None)
@@ -613,8 +614,8 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         Returns
         -------
         ndarray of shape (1, problems, n, 2)
-            Two classes are one problem; more are one for each pair or each class. Each
-            pair of bounds has the guarantee of two classes.
+            Two classes are one problem; with more, each pair or each class is one. Each
+            pair of bounds has the guarantee for two classes.
         """
         check_is_fitted(self)
         if self.multiclass_ == "top":
@@ -627,7 +628,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """Whether it is proven that what is predicted is calibrated, or why not."""
+        """Whether it is proven that the predictions are calibrated, or why not."""
         check_is_fitted(self)
         return guarantees.VECTOR if self.multiclass_ == "top" else super().guarantee_
 
@@ -641,9 +642,9 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
 class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     """A cross Venn-Abers predictor: K classifiers, calibrated by their own folds.
 
-    In practice more accurate than one IVAP, because every row both trains and
-    calibrates; no guarantee of calibration is proven. Exactly K classifiers are
-    trained (K + 1 with `ensemble=False`), and rules are built once, at fit.
+    It is usually more accurate than one IVAP, because every row both trains and
+    calibrates; no guarantee of calibration is proven. Exactly K classifiers are trained
+    (K + 1 with `ensemble=False`), and rules are built once, at fit.
 
     Parameters
     ----------
@@ -657,27 +658,27 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     merge : {"minimax", "pooled"}, default="minimax"
         How K folds become one prediction. "minimax" merges the bounds of K rules (the
         paper's Algorithm 7); it needs some 30 rows per fold, and more are better.
-        "pooled" (Algorithm 8) does one isotonic regression on all folds at once, each
-        in the order of its own classifier's scores: more accurate as a rule, but the
-        model keeps its calibration scores and labels.
+        "pooled" (Algorithm 8) fits one isotonic regression to all folds at once, each
+        in the order of its own classifier's scores. It is usually more accurate, but
+        the model keeps its calibration scores and labels.
     ensemble : bool, default=True
-        Whether the K classifiers predict together. If not, one more is trained on all
-        rows and predicts alone, by one rule of all out-of-fold scores; as in
+        Whether all K classifiers predict. If False, one more is trained on all rows and
+        predicts alone, with one rule fitted to all out-of-fold scores, as in
         scikit-learn's `CalibratedClassifierCV`.
     loss : {"log", "brier"}, default="log"
-        The loss for which bounds are merged to one probability.
+        The loss for which bounds are merged into one probability.
     multiclass : {"auto", "ovo", "ovr"}, default="auto"
-        With more than two classes: a rule for each pair of classes, coupled ("ovo"),
-        or a rule for each class against the rest, merged for all classes at once
-        ("ovr"). "auto" takes the one with less log loss where each fold is predicted by
-        the rules of the others. With one fold, or so many classes and folds that this
-        would take 30,000 rules of pairs, it decides as in `IVAPClassifier`.
+        With more than two classes: a rule for each pair of classes, coupled ("ovo"), or
+        a rule for each class against the rest, merged for all classes at once ("ovr").
+        "auto" chooses the one with the smaller log loss when the rules of the other
+        folds predict each fold. With one fold, or if this would take more than 30,000
+        rules of pairs, it decides as `IVAPClassifier` does.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What scores the rows. Probabilities score by their log-odds. "auto" takes
-        `decision_function` for two classes and `predict_proba` for more, if they
-        exist, since margins compare classes with each other, not one with the rest.
+        The method that scores the rows. Probabilities become log-odds. "auto" uses
+        `decision_function` for two classes and `predict_proba` for more, if available,
+        since margins compare classes with each other, not one class with the rest.
     n_jobs : int, default=None
-        Folds that are trained at a time.
+        Number of folds to train in parallel.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds if `cv` is a number.
 
@@ -688,14 +689,14 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
     estimators_ : list of K classifiers
         The fitted classifiers that predict; one with `ensemble=False`.
     rules_ : list of K lists of Rule
-        With `merge="minimax"` alone: for each fold a rule for each problem; two classes
-        are one problem. One list with `ensemble=False`.
+        Only with `merge="minimax"`: a rule for each fold and problem; two classes are
+        one problem. One list with `ensemble=False`.
     pooled_rules_ : list of PooledRule
-        With `merge="pooled"` alone: one for each problem.
+        Only with `merge="pooled"`: one rule for each problem.
     multiclass_ : str
         "ovo" or "ovr", as chosen at fit; two classes are one pair.
     response_method_ : str
-        `response_method` as at fit, which also scores new rows.
+        The method chosen at fit, which also scores new rows.
 
     Examples
     --------
@@ -740,9 +741,9 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
         return super()._chosen_multiclass(trained)
 
     def _out_of_fold_loss(self, trained: OutOfFold, multiclass: str) -> float:
-        """Return the log loss of each fold by the rules of all others, added up.
+        """Return the log loss of each fold under the rules of all others, summed.
 
-        Whichever loss bounds are merged for: that may be set anew after the fit.
+        Always log loss, because `loss` may change after the fit.
         """
         count, total = len(trained.classes), 0.0
         problems = problems_of(count, multiclass)
@@ -752,7 +753,8 @@ class CVAPClassifier(SplitIntoFolds, VennAbersClassifier):
             others = folds[:k] + folds[k + 1 :]
             rules, _ = self._fitted(problems, others, no_tags, 1)
             predictor = MERGES[self.merge](problems, count, "log", rules)
-            # Each rule has the score by the one classifier that has not seen the row.
+            # Each rule gets the score from the one classifier that was not trained on
+            # the row.
             scores = [fold.scores] * (len(others) if self.ensemble else 1)
             losses = class_losses(
                 predictor.probability(scores), trained.labels[fold.rows], "log"

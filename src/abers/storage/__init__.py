@@ -1,1 +1,1 @@
-"""Storage: files of rules and diagrams, and how a file is replaced as a whole."""
+"""Storage: files of rules and diagrams, and atomic replacement of files."""

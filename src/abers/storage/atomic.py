@@ -1,4 +1,4 @@
-"""Replacing files: the old one or the new one is there, never half of either."""
+"""Replacing files: either the old file or the new one is there, never half of one."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 
 StrPath = str | os.PathLike[str]
 
-# On Windows a file that somebody reads cannot be replaced, and scanners read new ones:
-# seconds between attempts, a second and a half in all. Elsewhere a refusal is final.
+# On Windows, a file that is open for reading cannot be replaced, and virus scanners
+# read new ones: these are seconds between attempts, a second and a half in all.
+# Elsewhere, a refusal is final.
 IS_WINDOWS = os.name == "nt"
 WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 0.23)
 
-PATIENCE = 600.0  # seconds that a command waits for another one
+PATIENCE = 600.0  # seconds that a command waits for another one's lock
 PAUSE = 0.02  # between attempts
-LONG_HELD = 60  # seconds after which whoever has made something has locked it
+LONG_HELD = 60  # seconds after which its maker must have locked a file
 
 
 def target_of(path: StrPath) -> Path:
-    """Return the file to write, through links, as open() would; it may not exist."""
+    """Return the file to write, with links resolved as in open(); it may not exist."""
     target = Path(os.path.realpath(path))
-    if target.is_symlink():  # only a loop is left of links
+    if target.is_symlink():  # still a link: they form a loop
         what = "a link that leads back to itself"
     elif target.exists() and not target.is_file():
         what = "a folder or a device"
@@ -43,10 +44,10 @@ def target_of(path: StrPath) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
-    """Open a temporary file next to the target, which it replaces once it is on disk.
+    """Open a temporary file next to the target; once it is on disk, replace the target.
 
-    If anything fails before, the target stays as it was. Without `force` a target that
-    exists by then stays, however late it came.
+    If anything fails before that, the target stays unchanged. Without `force`, an
+    existing target stays, even if it appeared only just before the end.
     """
     target = target_of(path)
     temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
@@ -60,7 +61,7 @@ def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
             _replace(temporary, target)
         elif not _renamed(temporary, target):
             raise already_exists(path)
-    except OSError as cause:  # name the file that the caller knows
+    except OSError as cause:  # name the user's file
         if cause.filename in {None, str(temporary)} and cause.errno is not None:
             raise OSError(cause.errno, cause.strerror, os.fspath(path)) from cause
         raise
@@ -71,10 +72,10 @@ def replacing(path: StrPath, *, force: bool = True) -> Iterator[BinaryIO]:
 
 
 def _take_over(target: Path, handle: int) -> None:
-    """Give a new file the mode and, if that is allowed, the owner of the old one."""
+    """Give a new file the mode and, if permitted, the owner of the old one."""
     if IS_WINDOWS:
         return
-    with contextlib.suppress(OSError):  # there is none, or it is not ours to give away
+    with contextlib.suppress(OSError):  # no old file, or not permitted
         old = target.stat()
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
             with contextlib.suppress(PermissionError):
@@ -83,7 +84,7 @@ def _take_over(target: Path, handle: int) -> None:
 
 
 def already_exists(path: StrPath) -> OutputExists:
-    """Return the refusal to overwrite a file."""
+    """Return the error for a file that already exists."""
     return OutputExists(
         f"{os.fspath(path)!r} exists; overwrite it with --force, or write to another "
         "file."
@@ -93,7 +94,7 @@ def already_exists(path: StrPath) -> OutputExists:
 def replace_file(
     path: StrPath, parts: Iterable[bytes | memoryview], *, force: bool = True
 ) -> None:
-    """Write a file, or leave the one that is there as it was."""
+    """Write a file atomically."""
     with replacing(path, force=force) as file:
         file.writelines(parts)
 
@@ -104,7 +105,7 @@ def replace_text(path: StrPath, text: str, *, force: bool = True) -> None:
 
 
 def _renamed(file: Path, target: Path) -> bool:
-    """Rename a file unless another has the name; to look before would be too early."""
+    """Rename a file unless the name is taken, in one step."""
     try:
         target.hardlink_to(file)
     except FileExistsError:
@@ -115,7 +116,7 @@ def _renamed(file: Path, target: Path) -> bool:
 
 
 def _renamed_by_claim(file: Path, target: Path) -> bool:
-    """Do the same with an empty file, which holds the name until the rename."""
+    """Do the same with an empty file that holds the name until the rename."""
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
@@ -129,7 +130,7 @@ def _renamed_by_claim(file: Path, target: Path) -> bool:
 
 
 def _replace(file: Path, target: Path) -> None:
-    """Rename a file over another; on Windows, wait for those who read it."""
+    """Rename a file over another; on Windows, wait for its readers."""
     for seconds in WAITS if IS_WINDOWS else ():
         try:
             file.replace(target)
@@ -141,9 +142,9 @@ def _replace(file: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, on systems that can open a folder.
+    """Make the new name survive a power cut, on systems where a folder can be opened.
 
-    Windows cannot; there the rename is in the journal of the file system.
+    Not possible on Windows, whose file system keeps a journal of renames.
     """
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -155,10 +156,10 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locking(path: StrPath, *, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the lock of a file that is read, changed and replaced; wait for others.
+    """Hold the lock of a file that is read, changed and replaced; wait if it is taken.
 
-    The lock is on a file next to it, which has no contents and stays. The system gives
-    it back when a process ends, however it ends.
+    The lock is on an empty file next to it, which is not removed. The system releases
+    it when the process ends, in whatever way.
     """
     target = target_of(path)
     lock = target.with_name(f".{target.name}.lock")
@@ -183,7 +184,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _is_locked(handle: int) -> bool:
-        """Lock an open file, unless another process has."""
+        """Lock an open file; return False if another process has the lock."""
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -194,7 +195,7 @@ else:
     import fcntl
 
     def _is_locked(handle: int) -> bool:
-        """Lock an open file, unless another process has."""
+        """Lock an open file; return False if another process has the lock."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

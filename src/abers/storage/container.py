@@ -1,14 +1,14 @@
-"""The bytes of our files, whatever they mean; for that see `files`.
+"""The bytes of our files; `files` knows what they mean.
 
-A file is a safetensors container: 8 bytes of length, a JSON header, the arrays. All
-that is not an array stands in one metadata key, `abers`, as canonical JSON, and with it
-the SHA-256 of the whole file, taken with zeros in the digest's own place. So equal
-contents give equal bytes, and every other byte is noticed. The header is written and
-compared here, not by a library, so that neither the bytes nor what is accepted depends
-on a version of one (docs/decisions/0006).
+A file is a safetensors container: 8 bytes of length, a JSON header, the arrays.
+Everything that is not an array is canonical JSON in one metadata key, `abers`, together
+with the SHA-256 of the whole file, computed with zeros in place of the digest. So equal
+contents give equal bytes, and a change of any byte is noticed. We write and compare the
+header ourselves, so neither the bytes nor what is accepted depends on the version of a
+library (docs/decisions/0006).
 
-Reading trusts nothing: the header must be the very one that would be written, and sizes
-are checked before memory is taken. Nothing is executed.
+Reading trusts nothing: the header must be exactly the one that would be written, and
+sizes are checked before memory is allocated. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
     from abers.storage.atomic import StrPath
 
-PREFIX = "abers-"  # of the kind, in the header
+PREFIX = "abers-"  # of the kind of file, in the header
 VERSION = 1  # of the format
 LARGEST_HEADER = 2**20  # bytes; all but the user's own tags is under a thousand
 LENGTH_BYTES = 8
-MAGIC = b'{"__metadata__":{"abers":"'  # how each of our headers begins
-UNSIGNED = "0" * 64  # in the place of the digest while it is taken
+MAGIC = b'{"__metadata__":{"abers":"'  # the beginning of every header of ours
+UNSIGNED = "0" * 64  # in place of the digest while it is computed
 DTYPE_NAMES = {"f": "F64", "i": "I64", "u": "U8"}  # by numpy's letter for the kind
 DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -47,14 +47,14 @@ DTYPES: dict[str, np.dtype[Any]] = {
 
 
 class Column(NamedTuple):
-    """What a header says of an array."""
+    """The header's description of an array."""
 
     dtype: str
     size: int
 
     @property
     def nbytes(self) -> int:
-        """Bytes in the file."""
+        """Number of bytes in the file."""
         return self.size * DTYPES[self.dtype].itemsize
 
 
@@ -64,19 +64,19 @@ def refusal(
     advice: str = "Save it again, or take an undamaged copy.",
     kind: str = "file",
 ) -> InvalidFile:
-    """Word the exception for a file that is not what it should be."""
+    """Return the exception for an invalid file."""
     must = f"{os.fspath(path)!r} must be a {kind} that abers has saved"
     return InvalidFile(f"{must}; {reason}. {advice}")
 
 
 def sha256_of(path: StrPath) -> str:
-    """Return the checksum of a file, as sha256sum prints it."""
+    """Return the checksum of a file, as printed by sha256sum."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def encoded(kind: str, contents: Contents) -> list[bytes | memoryview]:
-    """Return the bytes of a file: its header, then its arrays."""
+    """Return the bytes of a file: the header, then the arrays."""
     columns = _in_order(
         {
             name: Column(DTYPE_NAMES[array.dtype.kind], array.size)
@@ -130,7 +130,7 @@ def read(path: StrPath) -> tuple[str, Contents]:
 
 
 def _in_order(columns: dict[str, Column]) -> dict[str, Column]:
-    """Sort columns by name, but bytes last, so that all numbers are aligned."""
+    """Sort columns by name, bytes last, so that all numbers are aligned."""
     last = {name: column.dtype == "U8" for name, column in columns.items()}
     return {name: columns[name] for name in sorted(columns, key=lambda n: (last[n], n))}
 
@@ -138,7 +138,7 @@ def _in_order(columns: dict[str, Column]) -> dict[str, Column]:
 def _understood(
     path: StrPath, header: bytes
 ) -> tuple[str, dict[str, Any], dict[str, Column], str]:
-    """Return what a header says; raise unless it is the canonical one."""
+    """Return the contents of a header; raise unless it is canonical."""
     try:
         described = json.loads(header[LENGTH_BYTES:].decode("ascii"))
         record = json.loads(described.pop("__metadata__")["abers"])
@@ -172,7 +172,7 @@ def _column(described: Any) -> Column:
 def _header(
     kind: str, facts: Mapping[str, Any], columns: Mapping[str, Column], digest: str
 ) -> bytes:
-    """Return the only bytes that may stand before such arrays."""
+    """Return the only valid header for these arrays."""
     record = {
         **facts,
         "format": f"{PREFIX}{kind}",

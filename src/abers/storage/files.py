@@ -1,8 +1,8 @@
 """Files of everything that is fitted: save, load, verify.
 
-What passes the checksum must still be what it is called: contents that no fit can have
-made are refused on reading, and not written in the first place. Each class checks its
-own (`core/fitted.py`); the bytes are in `container`.
+Contents with a valid checksum may still be impossible: contents that no fit can have
+made are refused on reading, and are never written. Each class has its own checks
+(`core/fitted.py`); `container` handles the bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from abers.core.fitted import Stored
     from abers.storage.atomic import StrPath
 
-CLASSES = {  # of each kind of file, imported when one is read
+CLASSES = {  # by kind of file; imported when one is read
     "calibration-set": "abers.online.online_set:OnlineVennAbers",
     "curve-calibrator": "abers.core.curve_calibrator:CurveCalibrator",
     "diagram": "abers.core.diagram:Diagram",
@@ -54,7 +54,7 @@ def save(
     *,
     force: bool = True,
 ) -> None:
-    """Write a file; see `Stored.save`. Without `force` an existing one is kept."""
+    """Write a file; see `Stored.save`. Without `force`, an existing one is kept."""
     replace_file(path, encoded(thing, metadata), force=force)
 
 
@@ -73,7 +73,7 @@ def encoded(
 
 
 def load(path: StrPath) -> Any:
-    """Read whatever abers has saved.
+    """Read any file that abers has saved.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ def load(path: StrPath) -> Any:
     -------
     Rule, RuleSet, Calibrator, PooledRule, PosetRule, RegressionRule, TopRule, \
 Diagram, OnlineVennAbers, Monitor or Protected
-        Equal to what was saved, to the last bit.
+        Equal to what was saved, bit for bit.
 
     Raises
     ------
     InvalidFile
         If the file is damaged, is not one of ours, or has a newer format. Nothing in
-        the file is executed, whatever it holds.
+        the file is ever executed.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Fingerprints: a few kilobytes that recognise the rows a rule was fitted to.
 
-Judging a rule by its own calibration rows flatters it. A fingerprint, kept in the
-rule's file, notices: each pair of score and label is hashed, the hashes are added up,
-and the smallest ones are kept. Neither depends on the order of rows or on how they were
-cut into batches, so fingerprints of parts add up to that of the whole.
+A rule looks better on its own calibration rows than on new ones. A fingerprint, kept in
+the rule's file, detects them: each (score, label) pair is hashed, the hashes are
+summed, and the smallest ones are kept. None of this depends on the order of rows or on
+their division into batches, so the fingerprints of parts add up to that of the whole.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 SPACE = 2**64  # of the hashes of rows
-# Two odd numbers keep a score's two labels apart, and 0.0 away from 0.
+# Two odd numbers: they separate a score's two labels, and the hash of 0.0 from 0.
 SALT = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
 TAG = "abers:fingerprint"  # where a rule's file keeps it
-# The same of a classifier that was trained on all rows: its scores of these rows, which
-# are not those that its rule was fitted to.
+# The same for a classifier that was trained on all rows: its scores of these rows,
+# which differ from those that its rule was fitted to.
 TRAINING_TAG = "abers:training-fingerprint"
-KEPT = 512  # smallest hashes; one in n / 512 rows can be recognised among n
+KEPT = 512  # smallest hashes; of n rows, one in n / 512 can be recognised
 FORM = "v1"
-ROWS_AT_ONCE = 2**15  # rows hashed at once: they stay in the cache
+ROWS_AT_ONCE = 2**15  # rows hashed at once, to fit into the cache
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is kept of a set of rows.
+    """What is kept of a set of rows to recognise them.
 
     >>> monday, tuesday = fingerprint_of([1, 2], [0, 1]), fingerprint_of([3], [0])
     >>> monday + tuesday == fingerprint_of([3, 2, 1], [0, 1, 0])
@@ -54,7 +54,7 @@ class Fingerprint:
     smallest: tuple[int, ...] = ()  # 512 distinct hashes, ascending: a random sample
 
     def __add__(self, other: Fingerprint) -> Fingerprint:
-        """Return the fingerprint of the rows of both."""
+        """Return the fingerprint of both sets of rows."""
         smallest = self.smallest
         if other.smallest:
             smallest = tuple(sorted({*smallest, *other.smallest})[:KEPT])
@@ -75,7 +75,7 @@ class Fingerprint:
         return (KEPT - 1) * SPACE / self.reach
 
     def with_rows(self, scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
-        """Return the fingerprint of these rows and more, faster than by a sum."""
+        """Return the fingerprint with more rows added, faster than by a sum."""
         s, y = _as_rows(scores, labels)
         made = self
         for start in range(0, s.size, ROWS_AT_ONCE):
@@ -114,7 +114,7 @@ class Fingerprint:
 
 
 def _check_possible(fingerprint: Fingerprint) -> None:
-    """Refuse a fingerprint that no rows can have."""
+    """Raise if no rows can have this fingerprint."""
     hashes = fingerprint.smallest
     ascending = all(low < high for low, high in pairwise(hashes))
     if not (
@@ -127,14 +127,14 @@ def _check_possible(fingerprint: Fingerprint) -> None:
 
 
 def fingerprint_of(scores: ArrayLike, labels: ArrayLike) -> Fingerprint:
-    """Return the fingerprint of rows, the same in whatever order they come."""
+    """Return the fingerprint of rows, which does not depend on their order."""
     return Fingerprint().with_rows(scores, labels)
 
 
 def fingerprint_of_counts(
     scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
 ) -> Fingerprint:
-    """Return what `fingerprint_of` makes of the rows that were counted."""
+    """Return the fingerprint of counted rows, as `fingerprint_of` would."""
     s = validation.as_scores(scores)
     ones = np.asarray(positives, dtype=np.int64)
     zeros = np.asarray(counts, dtype=np.int64) - ones
@@ -152,11 +152,11 @@ def fingerprint_of_counts(
 def matches(
     fingerprint: Fingerprint, scores: ArrayLike, labels: ArrayLike
 ) -> tuple[int, int]:
-    """Count the rows that fall within the sample, and those that are in it.
+    """Count the rows with hashes in the sample's range, and those in the sample.
 
-    The share of the one among the other is about that of the rows seen before. Counts
-    of batches add up. Both are 0 if nobody can tell: the fit had few distinct scores,
-    so that new rows look like old ones.
+    The ratio of the two is about the share of rows seen before. Counts of batches add
+    up. Both are 0 if this is unknowable: the fit had few distinct scores, so new rows
+    look like old ones.
 
     >>> scores = np.arange(100)
     >>> fitted = fingerprint_of(scores, scores > 50)
@@ -193,12 +193,12 @@ def _sketch(hashes: Hashes, n_rows: int, total: int, reach: int) -> Fingerprint:
 
 
 def hashes_of(scores: FloatArray, salt: np.uint64 | Hashes) -> Hashes:
-    """Hash each score with its label's salt; both kinds of zero are one."""
+    """Hash each score with its label's salt; -0.0 counts as 0.0."""
     return mixed((scores + 0.0).view(np.uint64) + salt)
 
 
 def mixed(numbers: Hashes) -> Hashes:
-    """Scatter 64-bit numbers evenly, each to one place: the end of splitmix64."""
+    """Mix 64-bit numbers, one to one: the finaliser of splitmix64."""
     z = numbers ^ (numbers >> np.uint64(30))
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)

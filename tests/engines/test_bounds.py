@@ -133,7 +133,7 @@ def test_any_saved_predictor_gives_its_own_numbers(name, tmp_path):
 class Curve:
     """A calibrator without bounds, of named classes."""
 
-    classes_ = ("cat", "dog", "eel")
+    classes = ("cat", "dog", "eel")
 
     def probability(self, scores):
         return scores / scores.sum(axis=1, keepdims=True)

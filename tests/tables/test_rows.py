@@ -7,7 +7,15 @@ import pytest
 
 import abers
 from abers.errors import InvalidData
-from abers.tables.rows import FittedColumns, load_rows, sampled
+from abers.tables.columns import LABEL_TAG, POS_LABEL_TAG, SCORE_TAG
+from abers.tables.rows import load_rows, sampled
+
+
+def fitted_to(*columns):
+    """Return a rule that remembers its columns of scores and labels, and pos_label."""
+    tags = dict(zip((SCORE_TAG, LABEL_TAG, POS_LABEL_TAG), columns, strict=False))
+    return abers.fit_rule([1, 2], [0, 1]).with_metadata(tags)
+
 
 TEXT = """p,score,y,w,before,region
 0.5,1,no,2,0.25,north
@@ -46,16 +54,15 @@ def test_every_format_gives_the_same(name, tables, data):
 
 
 def test_the_column_of_the_fit_is_taken_if_none_is_named(path):
-    rows = load_rows(path, fitted=FittedColumns("w", "y", "yes"))
+    rows = load_rows(path, fitted_to("w", "y", "yes"))
     assert rows.scores.tolist() == [2, 0.5, 0, 1]
     assert rows.labels.tolist() == [False, True, True, False]
     assert load_rows(path, probability="p", pos_label="yes").scores[1] == 0.75
 
 
 def test_what_is_named_wins_over_what_was_fitted(path):
-    rows = load_rows(
-        path, score="p", pos_label="no", fitted=FittedColumns("w", "y", "yes")
-    )
+    rule = fitted_to("w", "y", "yes")
+    rows = load_rows(path, rule, score="p", pos_label="no")
     assert rows.scores.tolist() == [0.5, 0.75, 1, 0]
     assert rows.labels.tolist() == [True, False, False, True]
 
@@ -64,15 +71,15 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
     """Another column has labels of its own."""
     path = tmp_path / "rows.csv"
     path.write_text("score,y\n1,0\n2,1\n")
-    rows = load_rows(path, label="y", fitted=FittedColumns("score", "fate", "won"))
+    rows = load_rows(path, fitted_to("score", "fate", "won"), label="y")
     assert rows.labels.tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
-    ("fitted", "message"),
+    ("rule", "message"),
     [
         (
-            FittedColumns("margin", "y"),
+            fitted_to("margin", "y"),
             (
                 "must have the column 'margin' of the calibration rows; 'y_pred' looks "
                 "like scores among its columns 'id', 'y_pred', 'y'. If another holds "
@@ -80,7 +87,7 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
             ),
         ),
         (
-            FittedColumns("y_pred", "fate"),
+            fitted_to("y_pred", "fate"),
             (
                 "must have the column 'fate' of the calibration rows; 'y' looks like "
                 "labels among its columns 'id', 'y_pred', 'y'. If another holds the "
@@ -91,14 +98,14 @@ def test_the_positive_label_of_the_fit_belongs_to_its_column(tmp_path):
 )
 @pytest.mark.parametrize("needs_label", [True, False])
 def test_no_other_column_stands_in_for_that_of_the_fit(
-    tmp_path, fitted, message, needs_label
+    tmp_path, rule, message, needs_label
 ):
     """What looks like scores may be classes, and what looks like labels, too."""
     path = tmp_path / "rows.csv"
     path.write_text("id,y_pred,y\n1,0,0\n2,1,1\n")
     with pytest.raises(InvalidData, match=re.escape(message)):
-        load_rows(path, fitted=fitted, needs_label=needs_label)
-    rows = load_rows(path, score="y_pred", label="y", fitted=fitted)
+        load_rows(path, rule, needs_label=needs_label)
+    rows = load_rows(path, rule, score="y_pred", label="y")
     assert rows.scores.tolist() == [0, 1]
 
 

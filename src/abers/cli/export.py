@@ -117,7 +117,8 @@ def _sql(
     """Return the script of a dialect; columns are those of the fit, unless named."""
     from abers.export import to_sql
     from abers.rules import RuleSet
-    from abers.tables.columns import SCORE_TAG, group_column
+    from abers.tables.columns import SCORE_TAG
+    from abers.tables.predictors import group_column
 
     by = names["by"]
     if isinstance(rule, RuleSet):

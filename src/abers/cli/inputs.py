@@ -65,16 +65,10 @@ def _checked(loaded: Stored, path: str) -> Any:
     return loaded
 
 
-def is_rule(fitted: Any) -> bool:
-    """Tell a rule, or rules for groups, from a calibrator."""
-    from abers.core.rule import Rule
-    from abers.core.rule_set import RuleSet
-
-    return isinstance(fitted, Rule | RuleSet)
-
-
 def refuse_loss(fitted: Any, loss: str) -> None:
     """Refuse --loss for a calibrator, which has been fitted for one."""
+    from abers.tables.predictors import is_rule
+
     if loss != "log" and not is_rule(fitted):
         msg = "--loss must go with a rule; got a calibrator. Leave it out."
         raise InvalidParameter(msg)
@@ -84,6 +78,8 @@ def columns_of_scores(
     fitted: Any, score: str | None, scores: str | None
 ) -> str | list[str] | None:
     """Return what --score or --scores names; None if neither does."""
+    from abers.tables.predictors import is_rule
+
     if scores is None:
         return score
     if score is not None:
@@ -150,41 +146,13 @@ def loaded_rows(
     rule: Rule | RuleSet | Calibrator | None,
     files: Sequence[str],
     *,
-    by: str | None,
     score: str | None,
     scores: str | None = None,
     **options: Any,
 ) -> LoadedRows:
     """Read the rows to judge by, from the columns that the rule remembers."""
-    from abers.rules import RuleSet
-    from abers.tables.columns import group_column
-    from abers.tables.rows import FittedColumns, load_rows
+    from abers.tables.rows import load_rows
 
-    named: Any = columns_of_scores(rule, score, scores)
-    if rule is not None and not is_rule(rule):
-        return _rows_of_calibrator(rule, files, named, by=by, **options)
-    tags = {} if rule is None else rule.metadata
-    if isinstance(rule, RuleSet):
-        by = group_column(rule, by)
-        options["group_type"] = type(next(iter(rule)))
-    fitted = FittedColumns.of(tags)
+    named = columns_of_scores(rule, score, scores)
     with printer.progress("reading") as progress:
-        return load_rows(
-            files, score=named, by=by, fitted=fitted, progress=progress, **options
-        )
-
-
-def _rows_of_calibrator(
-    calibrator: Any, files: Sequence[str], named: str | list[str] | None, **options: Any
-) -> LoadedRows:
-    from abers.tables.calibrators import load_class_rows
-
-    for name in ("before", "probability"):
-        if options.pop(name, None) is not None:
-            msg = f"--{name} must go with a rule; got a calibrator. Leave it out."
-            raise InvalidParameter(msg)
-    columns = [named] if isinstance(named, str) else named
-    with printer.progress("reading") as progress:
-        return load_class_rows(
-            calibrator, files, columns=columns, progress=progress, **options
-        )
+        return load_rows(files, rule, score=named, progress=progress, **options)

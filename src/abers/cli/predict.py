@@ -69,7 +69,7 @@ def report_rows(
 ) -> None:
     """Tell which rows have no answer, or not that of a rule of their own."""
     if prior is not None:
-        from abers.tables.predict import rates_of
+        from abers.tables.predictors import rates_of
 
         old, new = rates_of(rule, prior)
         printer.note(

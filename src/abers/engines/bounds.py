@@ -1,14 +1,12 @@
 """Bounds: what a predictor gives for the columns of a frame, on any worker.
 
-A predictor is whatever `abers.load` gives that has `probability`, and `bounds` unless
-it has none. A worker needs the steps of a rule, not the rows that it was fitted to: it
-gets rules without their diagrams. `FrameBounds` is made on the driver, pickled as a few
-kilobytes, and called with each batch of rows.
+A worker needs the steps of a rule, not the rows that it was fitted to: it gets rules
+without their diagrams. `FrameBounds` is made on the driver, pickled as a few kilobytes,
+and called with each batch of rows.
 """
 
 from __future__ import annotations
 
-import inspect
 import pickle
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -18,96 +16,20 @@ import numpy as np
 import pyarrow as pa
 
 from abers import validation
-from abers.core.merging import LOSSES, MINIMAX
-from abers.core.pooled import PooledRule
-from abers.core.poset import PosetRule
-from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet, bounds_at, places_of
+from abers.core.merging import LOSSES
 from abers.engines.counting import FRAME, check_column
-from abers.errors import InvalidData, InvalidParameter, InvalidType
-from abers.tables.columns import (
-    GROUP_TAG,
-    SCORE_TAG,
-    Groups,
-    Numbers,
-    doubles,
-)
+from abers.errors import InvalidData, InvalidParameter
+from abers.tables.columns import SCORE_TAG, Numbers
 from abers.tables.files import Batch, listed
-from abers.tables.predict import ADDED, ON_MISSING
+from abers.tables.predict import ON_MISSING
+from abers.tables.predictors import AddedColumns, Shape, group_column, is_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from abers.choices import LossName, OnMissing
-    from abers.validation import FloatArray
 
 MOST_BYTES = 50_000_000  # of a predictor in the closure of a task
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Which scores a predictor reads, and what it gives for them.
-
-    >>> import abers
-    >>> Shape.of(abers.fit_rule([1, 2, 3], [0, 1, 0])).n_scores
-    1
-    """
-
-    n_models: int
-    classes: tuple[Any, ...]
-    is_table: bool  # even one column of scores has two dimensions
-    has_bounds: bool
-    is_merged: bool  # the probability is a merge of the bounds, for a loss
-
-    @staticmethod
-    def of(predictor: Any) -> Shape:
-        """Ask a predictor; raise if it does not predict probabilities."""
-        if isinstance(predictor, RuleSet):
-            predictor = predictor.pooled
-        probability = getattr(predictor, "probability", None)
-        if not callable(probability) or isinstance(predictor, type):
-            msg = (
-                "rule must be a rule or a calibrator, as abers.load returns it; got a "
-                f"{type(predictor).__name__}."
-            )
-            raise InvalidType(msg)
-        numbers = ("n_models", "n_folds", "n_scores")
-        given = (getattr(predictor, name, None) for name in numbers)
-        classes = getattr(predictor, "classes_", None)
-        if classes is None:
-            classes = range(getattr(predictor, "n_classes", 2))
-        return Shape(
-            n_models=next((number for number in given if number is not None), 1),
-            classes=tuple(classes),
-            is_table=isinstance(predictor, PooledRule | PosetRule),
-            has_bounds=callable(getattr(predictor, "bounds", None)),
-            is_merged="loss" in inspect.signature(probability).parameters,
-        )
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether one probability says all."""
-        return len(self.classes) == 2
-
-    @property
-    def n_scores(self) -> int:
-        """Number of columns of scores: by model, then by class if there are many."""
-        return self.n_models * (1 if self.is_binary else len(self.classes))
-
-    @property
-    def new_columns(self) -> list[str]:
-        """Names of what is added; of many classes, those of the first class first."""
-        added = ADDED if self.has_bounds else ADDED[-1:]
-        if self.is_binary:
-            return list(added)
-        return [f"{name}_{label}" for label in self.classes for name in added]
-
-    def as_scores(self, columns: FloatArray) -> FloatArray:
-        """Return columns of scores in the shape that the predictor takes."""
-        shape = [len(columns)]
-        shape += [self.n_models] * (self.n_models > 1 or self.is_table)
-        shape += [len(self.classes)] * (not self.is_binary)
-        return columns.reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +45,6 @@ class FrameBounds:
     """
 
     predictor: Any  # a rule or a rule set without its diagrams
-    shape: Shape
     scores: tuple[str, ...]
     by: str | None
     names: tuple[str, ...]  # of the new columns
@@ -138,53 +59,27 @@ class FrameBounds:
     def arrays(self, *columns: pa.Array) -> list[pa.Array]:
         """Return the new columns, null where a score is missing."""
         named = dict(zip(self.columns, columns, strict=True))
-        scores = np.column_stack(
-            [Numbers(each).values(_batch(each, named[each])) for each in self.scores]
-        )
-        missing = np.asarray(np.isnan(scores).any(axis=1))
-        if self.missing == "error" and missing.any():
-            raise self._missing_scores(scores)
-        groups = None if self.by is None else named[self.by]
-        if not missing.any():
-            return [doubles(p, missing) for p in self._values(scores, groups)]
-        if groups is not None:
-            groups = groups.filter(pa.array(~missing))
-        new = np.zeros((len(self.names), missing.size))
-        new[:, ~missing] = self._values(scores[~missing], groups)
-        return [doubles(p, missing) for p in new]
-
-    def _values(self, columns: FloatArray, groups: pa.Array | None) -> FloatArray:
-        """Return the new columns of rows that lack no score."""
-        scores, predictor = self.shape.as_scores(columns), self.predictor
-        added = []
-        if isinstance(predictor, RuleSet):
-            reader = Groups(str(self.by))
-            codes = reader.values(_batch(reader.column, groups))
-            places = places_of(predictor, [*reader.names, None])[codes]
-            added = [bounds_at(predictor, places, scores)]
-        elif self.shape.has_bounds:
-            added = [predictor.bounds(scores)]
-        if added and self.shape.is_merged:
-            probability = MINIMAX[self.loss](*np.moveaxis(added[0], -1, 0))
-        else:
-            probability = predictor.probability(scores)
-        added.append(probability[..., np.newaxis])
-        table = np.concatenate(added, axis=-1)
-        return table.reshape(len(columns), len(self.names)).T
+        rows = pa.record_batch([*named.values()], names=[*named])
+        batch = Batch(rows, FRAME, 1, 0)
+        # Made anew: threads share this object, and readers of groups have a memory.
+        added = AddedColumns(self.predictor, loss=self.loss)
+        added.read(self.scores, self.by)
+        arrays = added.arrays_of(batch)
+        if self.missing == "error" and added.counts.n_missing:
+            raise self._missing_scores(batch)
+        return arrays[: len(self.names)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         predictor, *others = (getattr(self, field.name) for field in fields(self))
         return _arrived, (pickle.dumps(predictor), *others)
 
-    def _missing_scores(self, scores: FloatArray) -> InvalidData:
+    def _missing_scores(self, batch: Batch) -> InvalidData:
         """Return the refusal of rows that lack a score."""
-        counts = np.isnan(scores).sum(axis=0).tolist()
-        name, count = next(
-            (name, n) for name, n in zip(self.scores, counts, strict=True) if n
-        )
+        counts = ((n, np.isnan(Numbers(n).values(batch)).sum()) for n in self.scores)
+        name, count = next((name, count) for name, count in counts if count)
         return InvalidData(
             f"column {name!r} must not be empty, null or NaN; it is in {count} of "
-            f'{len(scores)} rows of a batch. With missing="null", such rows get null.'
+            f'{len(batch)} rows of a batch. With missing="null", such rows get null.'
         )
 
 
@@ -231,8 +126,10 @@ def frame_bounds(
             f"{listed(taken)} already. Choose other names with prefix=."
         )
         raise InvalidData(msg)
-    by = _group_column(rule, by, present)
-    sent = rule.without_diagram() if isinstance(rule, Rule | RuleSet) else rule
+    group = group_column(rule, by, option="by=")
+    if group is not None:
+        check_column(group, present)
+    sent = rule.without_diagram() if is_rule(rule) else rule
     if (n_bytes := len(pickle.dumps(sent))) > MOST_BYTES:
         msg = (
             f"a rule must have at most {MOST_BYTES // 10**6} MB to be sent to workers; "
@@ -240,7 +137,7 @@ def frame_bounds(
             "fit, or predict files with `abers predict`."
         )
         raise InvalidParameter(msg)
-    return FrameBounds(sent, shape, scores, by, names, loss, missing)
+    return FrameBounds(sent, scores, group, names, loss, missing)
 
 
 def _score_columns(
@@ -263,22 +160,3 @@ def _score_columns(
         )
         raise InvalidParameter(msg)
     return names
-
-
-def _group_column(rule: Any, by: str | None, present: Sequence[str]) -> str | None:
-    """Return the column of groups, which rules for groups need."""
-    if not isinstance(rule, RuleSet):
-        if by is not None:
-            msg = "by= must go with rules for groups; got one rule for all."
-            raise InvalidParameter(msg)
-        return None
-    by = by if by is not None else rule.metadata.get(GROUP_TAG)
-    if by is None:
-        msg = "rules for groups need the column of groups; name it with by=."
-        raise InvalidParameter(msg)
-    check_column(by, present)
-    return by
-
-
-def _batch(column: str, values: pa.Array) -> Batch:
-    return Batch(pa.record_batch([values], names=[column]), FRAME, 1, 0)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from abers.tables.decide import DecisionCounts, decide_table
     from abers.tables.files import Dialect
     from abers.tables.fit import Fit, fit_table
-    from abers.tables.predict import PredictionCounts, predict_table
+    from abers.tables.predict import predict_table
+    from abers.tables.predictors import PredictionCounts
 
 __all__ = [
     "DecisionCounts",
@@ -34,7 +35,7 @@ _MODULES = {
     "DecisionCounts": "decide",
     "Dialect": "files",
     "Fit": "fit",
-    "PredictionCounts": "predict",
+    "PredictionCounts": "predictors",
     "decide_table": "decide",
     "fit_table": "fit",
     "predict_table": "predict",

@@ -1,7 +1,7 @@
-"""Calibrators of several columns: fitted to tables, and given what they read.
+"""Calibrators of several columns, fitted to tables.
 
 A rule reads one column of scores in batches, and its fit needs no more memory than it
-is given. What is made here reads a column per class or per model, and all rows are
+is given. What is fitted here reads a column per class or per model, and all rows are
 held in memory.
 """
 
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from abers import validation
-from abers.core.log_odds import are_probabilities, kind_of
+from abers.core.log_odds import kind_of
 from abers.errors import InvalidData, InvalidParameter
 from abers.storage.fingerprint import TAG, fingerprint_of
 from abers.tables.columns import (
@@ -28,16 +27,10 @@ from abers.tables.columns import (
     Labels,
     Numbers,
     column,
-    label_text,
 )
 from abers.tables.files import InputTable, Scratch, listed
-from abers.tables.rows import (
-    FittedColumns,
-    LoadedRows,
-    RowReader,
-    has_labels,
-    joined,
-)
+from abers.tables.predictors import check_sums, matching_columns
+from abers.tables.rows import RowReader, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -244,22 +237,6 @@ def load_sample(
     return _sample(reader, names, kind, joined(parts))
 
 
-def matching_columns(table: InputTable, wanted: Sequence[str]) -> list[str]:
-    """Return the columns that are named, or that match a pattern, each once."""
-    names: list[str] = []
-    for pattern in wanted:
-        own = [pattern] if table.has(pattern) else []
-        own = own or [name for name in table.columns if fnmatchcase(name, pattern)]
-        if not own:
-            column(table, pattern, "score")  # raises
-        names += own
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        msg = f"columns of scores must be named once; got {twice!r} again."
-        raise InvalidParameter(msg)
-    return names
-
-
 def _check_method(method: str, fold: str | None) -> None:
     if fold is not None and method not in {"stacked", "pooled"}:
         msg = f"--fold must go with --method stacked or pooled; got {method!r}."
@@ -454,158 +431,3 @@ def _by_estimator(sample: Sample, method: str) -> Calibrator:
     fitted = estimator(scores=scores).fit(sample.scores, sample.labels, sample.weights)
     made: Calibrator = fitted.calibrator_
     return made
-
-
-def check_sums(
-    scores: FloatArray,
-    names: Sequence[str],
-    n_classes: int,
-    place: Callable[[int], str],
-) -> None:
-    """Raise if the probabilities of all classes, by one model, do not add up to 1."""
-    for first in range(0, len(names), n_classes):
-        table = scores[:, first : first + n_classes]
-        bad = ~are_probabilities(table) & ~np.isnan(table).any(axis=1)
-        if bad.any():
-            row = int(bad.argmax())
-            msg = (
-                f"columns {listed(names[first : first + n_classes])} must add up to 1 "
-                f"in each row; got {table[row].sum().item():.6g} in {place(row)}. "
-                "Divide each row by its sum."
-            )
-            raise InvalidData(msg)
-
-
-class CalibratorInput:
-    """The columns of a table that a calibrator reads."""
-
-    def __init__(
-        self, calibrator: Calibrator, table: InputTable, columns: Sequence[str] | None
-    ) -> None:
-        self.names = columns_to_read(calibrator, table, columns)
-        # Of several columns per model, those of each are probabilities of all classes.
-        is_table = len(self.names) > calibrator.n_models
-        self._n_added = calibrator.n_classes if is_table else 1
-        self._is_probability = calibrator.reads == "probability"
-        allowed = PROBABILITIES if self._is_probability else None
-        self._numbers = [Numbers(name, allowed) for name in self.names]
-
-    @property
-    def roles(self) -> dict[str, RoleColumn]:
-        """The columns as roles of rows."""
-        return {f"score {i}": numbers for i, numbers in enumerate(self._numbers)}
-
-    def scores(
-        self, values: Mapping[str, Any], place: Callable[[int], str] | None = None
-    ) -> FloatArray:
-        """Return the scores of roles that were read, as the calibrator takes them.
-
-        With `place`, which says where a row stands, probabilities must add up to 1.
-        """
-        scores = np.column_stack([values[role] for role in self.roles])
-        if place is not None and self._is_probability and self._n_added > 1:
-            check_sums(scores, self.names, self._n_added, place)
-        return scores
-
-
-def columns_to_read(
-    calibrator: Calibrator, table: InputTable, columns: Sequence[str] | None
-) -> list[str]:
-    """Return the columns that are named, or those of the fit; refuse another number."""
-    wanted = len(calibrator.columns) or calibrator.n_columns
-    if columns is None and not calibrator.columns:
-        msg = (
-            f"the columns of scores must be named with --scores: {wanted} of them, "
-            "those of the first model first; the file of the calibrator has no names."
-        )
-        raise InvalidParameter(msg)
-    names = matching_columns(table, columns or calibrator.columns)
-    if len(names) not in (wanted, calibrator.n_models * calibrator.n_classes):
-        msg = (
-            f"the calibrator reads {wanted} columns of scores; got {len(names)}, "
-            f"{listed(names)}."
-        )
-        raise InvalidData(msg)
-    return names
-
-
-def load_class_rows(
-    calibrator: Calibrator,
-    files: StrPath | Sequence[StrPath],
-    *,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    needs_label: bool = True,
-    pos_label: str | None = None,
-    weight: str | None = None,
-    by: str | None = None,
-    drop_missing: bool = False,
-    dialect: Dialect | None = None,
-    progress: Progress | None = None,
-) -> LoadedRows:
-    """Read what a calibrator is judged by, all rows, into memory.
-
-    Labels are those of its classes. The table may lack them if they are not needed.
-    """
-    fitted = FittedColumns.of(calibrator.metadata)
-    with Scratch() as scratch:
-        table = InputTable(files, scratch, dialect)
-        read = CalibratorInput(calibrator, table, columns)
-        roles = dict(read.roles)
-        if label is not None or needs_label or has_labels(table, fitted):
-            name = column(table, label, "label", fitted=fitted.label)
-            roles["label"] = _labels_of(calibrator, name, pos_label)
-        if weight is not None:
-            roles["weight"] = Numbers(column(table, weight, "weight"), WEIGHTS)
-        if by is not None:
-            roles["group"] = Groups(column(table, by, "group"))
-        reader = RowReader(
-            table,
-            roles,
-            purpose="judge",
-            optional="group",
-            drop_missing=drop_missing,
-            progress=progress,
-        )
-        parts = []
-        for rows in reader:
-            read.scores(rows.values, rows.place)
-            parts.append(rows.values)
-        reader.check_any("judge")
-    values = joined(parts)
-    groups, labels = roles.get("group"), values.get("label")
-    classes = calibrator.classes
-    return LoadedRows(
-        scores=read.scores(values),
-        n_rows=reader.n_rows,
-        n_missing=reader.n_missing,
-        labels=None if labels is None else [classes[code] for code in labels],
-        weights=values.get("weight"),
-        groups=groups.names_of(values["group"]) if isinstance(groups, Groups) else None,
-        pos_label=_class_named(calibrator, pos_label),
-    )
-
-
-def _labels_of(
-    calibrator: Calibrator, name: str, pos_label: str | None
-) -> Labels | ClassLabels:
-    """Return the column of labels; 0 and 1 may have other names in a table."""
-    if calibrator.classes != (0, 1):
-        return ClassLabels(name, calibrator.classes)
-    fitted = FittedColumns.of(calibrator.metadata)
-    same = fitted.pos_label if name == fitted.label else None
-    return Labels(name, same if pos_label is None else pos_label)
-
-
-def _class_named(calibrator: Calibrator, pos_label: str | None) -> Any:
-    """Return the class to look at; None if the table says which labels are 1."""
-    if pos_label is None or calibrator.classes == (0, 1):
-        return None
-    named = {label_text(label): label for label in calibrator.classes}
-    if pos_label not in named:
-        msg = (
-            f"--pos-label must be one of the classes {listed([*named])}; got "
-            f"{pos_label!r}."
-        )
-        raise InvalidParameter(msg)
-    return named[pos_label]

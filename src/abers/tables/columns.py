@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.core.fitted import RESERVED
-from abers.errors import AbersError, InvalidData, InvalidParameter
+from abers.errors import AbersError, InvalidData
 from abers.tables.files import FORMATS, listed
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from abers.core.rule_set import RuleSet
     from abers.tables.files import Batch, Dialect, InputTable
     from abers.validation import FloatArray
 
@@ -95,15 +94,6 @@ def column(
         f"{listed(table.columns)}. {advice}"
     )
     raise InvalidData(msg)
-
-
-def group_column(rules: RuleSet, given: str | None, option: str = "--by") -> str:
-    """Return the column of groups: the one given, or that of the fit."""
-    name = given if given is not None else rules.metadata.get(GROUP_TAG)
-    if name is None:
-        msg = f"rules for groups need the column of groups; name it with {option}."
-        raise InvalidParameter(msg)
-    return str(name)
 
 
 def _looks_undivided(table: InputTable) -> bool:

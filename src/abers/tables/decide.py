@@ -21,7 +21,8 @@ from abers.tables.columns import (
     label_text,
 )
 from abers.tables.files import InputTable, Scratch, listed
-from abers.tables.predict import add_columns, columns_of
+from abers.tables.predict import add_columns
+from abers.tables.predictors import AddedColumns
 from abers.tables.rows import RowReader, joined
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
     from abers.tables.files import Dialect, StrPath
-    from abers.tables.predict import Mask, PredictionCounts
+    from abers.tables.predictors import Mask, PredictionCounts
     from abers.validation import FloatArray
 
 REFERRED = "refer"
@@ -161,7 +162,7 @@ def decide_table(
         is_referred=refer is not None,
     )
     actions = ActionColumns(table, criterion=criterion, refer=price)
-    columns = columns_of(rule, prior=prior, actions=actions)
+    columns = AddedColumns(rule, prior=prior, actions=actions)
     add_columns(columns, files, to, **options)
     return DecisionCounts(columns.counts, actions.n_by_action, actions.n_undetermined)
 

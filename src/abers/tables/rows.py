@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData, InvalidParameter
 from abers.tables.columns import (
     ABSENT,
@@ -21,12 +22,15 @@ from abers.tables.columns import (
     SCORE_TAG,
     USUAL,
     WEIGHTS,
+    ClassLabels,
     Groups,
     Labels,
     Numbers,
     column,
+    label_text,
 )
-from abers.tables.files import InputTable, Scratch
+from abers.tables.files import InputTable, Scratch, listed
+from abers.tables.predictors import ScoreColumns, group_column, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -169,7 +173,7 @@ class FittedColumns(NamedTuple):
 class LoadedRows:
     """Columns of a table, without the rows that lack a value."""
 
-    scores: FloatArray  # or probabilities, if these were asked for
+    scores: FloatArray  # or probabilities: (n,), of a calibrator (n, columns)
     n_rows: int  # of the table, before any were left out
     n_missing: int
     # Whether they are positive, or their classes; None if the table may lack them.
@@ -186,7 +190,6 @@ def find_roles(
     *,
     pos_label: str | None = None,
     fitted: FittedColumns | None = None,
-    group_type: type | None = None,
 ) -> dict[str, RoleColumn]:
     """Return the column of each role.
 
@@ -205,7 +208,7 @@ def find_roles(
             same = fitted.pos_label if name == fitted.label else None
             roles[role] = Labels(name, same if pos_label is None else pos_label)
         elif role == "group":
-            roles[role] = Groups(name, group_type)
+            roles[role] = Groups(name)
         else:
             roles[role] = Numbers(name, ALLOWED.get(role))
     return roles
@@ -230,8 +233,9 @@ def check_counts(named: Mapping[str, str | None], *, mark: str = "--") -> None:
 
 def load_rows(
     files: StrPath | Sequence[StrPath],
+    rule: Any = None,
     *,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     probability: str | None = None,
     weight: str | None = None,
     before: str | None = None,
@@ -239,29 +243,39 @@ def load_rows(
     needs_label: bool = True,
     by: str | None = None,
     pos_label: str | None = None,
-    fitted: FittedColumns | None = None,
-    group_type: type | None = None,
     drop_missing: bool = False,
     dialect: Dialect | None = None,
     progress: Progress | None = None,
 ) -> LoadedRows:
-    """Read scores, or probabilities, and labels, all rows of them, into memory.
+    """Read what a rule or a calibrator is judged by, all rows, into memory.
 
-    A row without a group lacks nothing: such rows are a group, too. `group_type` is
-    that of the groups of a rule set.
+    Columns are those of its fit unless others are named; without a rule, a column of
+    scores or of probabilities is judged. Labels are the classes of a calibrator; a
+    table may lack them if they are not needed. Rows without a group are a group, too.
     """
+    classes = getattr(rule, "classes", None)  # of a calibrator
+    for option, given in (("--before", before), ("--probability", probability)):
+        if given is not None and classes is not None:
+            msg = f"{option} must go with a rule; got a calibrator. Leave it out."
+            raise InvalidParameter(msg)
     with Scratch() as scratch:
         table = InputTable(files, scratch, dialect)
-        first = (
-            {"score": score} if probability is None else {"probability": probability}
-        )
-        named = first | {"weight": weight, "before": before}
+        if probability is None:
+            read = ScoreColumns.of_table(rule, table, score)
+        else:
+            name = column(table, probability, "probability")
+            read = ScoreColumns(None, [name], PROBABILITIES)
+        fitted = FittedColumns.of({} if rule is None else rule.metadata)
+        named = {"weight": weight, "before": before}
         if label is not None or needs_label or has_labels(table, fitted):
             named["label"] = label
-        named["group"] = by
-        roles = find_roles(
-            table, named, pos_label=pos_label, fitted=fitted, group_type=group_type
-        )
+        roles: dict[str, RoleColumn] = {**read.roles}
+        roles |= find_roles(table, named, pos_label=pos_label, fitted=fitted)
+        if "label" in roles and classes not in (None, (0, 1)):
+            roles["label"] = ClassLabels(roles["label"].column, classes)
+        groups = _groups(rule, table, by)
+        if groups is not None:
+            roles["group"] = groups
         reader = RowReader(
             table,
             roles,
@@ -270,19 +284,53 @@ def load_rows(
             drop_missing=drop_missing,
             progress=progress,
         )
-        parts = [rows.values for rows in reader]
+        parts = []
+        for rows in reader:
+            read.scores(rows.values, rows.place)  # which checks them
+            parts.append(rows.values)
         reader.check_any("judge")
     values = joined(parts)
-    groups = roles.get("group")
     return LoadedRows(
-        scores=values[next(iter(first))],
+        scores=read.scores(values),
         n_rows=reader.n_rows,
         n_missing=reader.n_missing,
-        labels=values["label"] == 1 if "label" in values else None,
+        labels=_labels(values, classes),
         weights=values.get("weight"),
         before=values.get("before"),
-        groups=groups.names_of(values["group"]) if isinstance(groups, Groups) else None,
+        groups=None if groups is None else groups.names_of(values["group"]),
+        pos_label=_class_named(classes, pos_label),
     )
+
+
+def _groups(rule: Any, table: InputTable, by: str | None) -> Groups | None:
+    """Return the column of groups: of those of a rule set, or of any others."""
+    if isinstance(rule, RuleSet):
+        return groups_of(rule, column(table, group_column(rule, by), "group"))
+    return None if by is None else Groups(column(table, by, "group"))
+
+
+def _labels(
+    values: Mapping[str, NDArray[Any]], classes: Sequence[Any] | None
+) -> Mask | list[Any] | None:
+    """Return whether labels are positive, or the classes of a calibrator."""
+    if "label" not in values:
+        return None
+    is_one: Mask = values["label"] == 1
+    return is_one if classes is None else [classes[code] for code in values["label"]]
+
+
+def _class_named(classes: Sequence[Any] | None, pos_label: str | None) -> Any:
+    """Return the class to look at; None if the table says which labels are 1."""
+    if pos_label is None or classes in (None, (0, 1)):
+        return None
+    named = {label_text(label): label for label in classes}
+    if pos_label not in named:
+        msg = (
+            f"--pos-label must be one of the classes {listed([*named])}; got "
+            f"{pos_label!r}."
+        )
+        raise InvalidParameter(msg)
+    return named[pos_label]
 
 
 def sampled(n_rows: int, most: int) -> IntArray:

@@ -28,7 +28,6 @@ from pyspark.ml.util import (
 )
 from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark calls it)
 
-from abers.engines.bounds import Shape
 from abers.engines.counting import FRAME, check_column
 from abers.engines.spark.added_columns import add_bounds
 from abers.engines.spark.fitting import fit_rule
@@ -36,6 +35,7 @@ from abers.engines.spark.frames import column
 from abers.errors import InvalidData
 from abers.storage.files import load
 from abers.tables.files import listed
+from abers.tables.predictors import Shape
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

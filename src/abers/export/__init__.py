@@ -1,8 +1,8 @@
-"""Export: a rule for programs that do not run Python, to the last bit.
+"""Export: rules for programs that do not run Python, bit for bit.
 
-A rule is a table of steps, and to read it is to find the last step whose start is not
-above the score. `steps` is that table. A calibrator of several models or classes has
-tables and formulas; `to_json` and C have room for all of them.
+A rule is a table of steps; to apply it, find the last step whose start is not above the
+score. `steps` is that table. A calibrator of several models or classes has several
+tables and formulas; `to_json` and C support all of them.
 """
 
 from abers.export.description import to_json

@@ -1,4 +1,4 @@
-"""C of calibrators of several models or classes: tables, and a search in them."""
+"""C code for calibrators of several models or classes: tables and a search in them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from abers.export.mixture import Mixture
     from abers.validation import FloatArray
 
-MOST_INLINE = 2**18  # numbers within the code
-# How the bounds of one class are merged: of two classes to its probability.
+MOST_INLINE = 2**18  # numbers embedded in the code
+# How the bounds of one class are merged; with two classes, into its probability.
 CLIPPED = (
     "fmin(fmax(answer.upper / ((1 - answer.lower) + answer.upper), answer.lower), "
     "answer.upper)"
@@ -29,7 +29,7 @@ OF_MEANS = "isinf(zeros) && isinf(ones) ? 0.5 : 1 / (1 + exp(zeros - ones))"
 
 
 def c_of(described: Description, name: str) -> dict[str, bytes]:
-    """Return the header of a calibrator, and its numbers if they are many."""
+    """Return the header of a calibrator, and its numbers if there are many."""
     tables = [_columns(t) for of_class in described.tables for t in of_class]
     numbers = np.concatenate([column for table in tables for column in table])
     firsts = accumulate((sum(map(len, table)) for table in tables), initial=0)
@@ -61,7 +61,7 @@ def c_of(described: Description, name: str) -> dict[str, bytes]:
 
 
 def _columns(table: Table) -> list[FloatArray]:
-    """Return the columns of a table; of a fold with the links of its minorants."""
+    """Return the columns of a table; a fold's table also links its minorants."""
     if "zeros" not in table:
         return [table["start"], table["lower"], table["upper"]]
     zeros, ones = (np.append(0.0, np.cumsum(table[n])) for n in ("zeros", "ones"))
@@ -70,7 +70,7 @@ def _columns(table: Table) -> list[FloatArray]:
 
 
 def _links(zeros: list[int], ones: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Return the neighbour of each point on the minorant to its left, and right."""
+    """Return each point's left and right neighbour on the minorant."""
 
     def is_convex(a: int, b: int, c: int) -> bool:
         rise = (ones[b] - ones[a]) * (zeros[c] - zeros[b])
@@ -92,7 +92,7 @@ def _links(zeros: list[int], ones: list[int]) -> tuple[FloatArray, FloatArray]:
 
 
 def _rule(described: Description) -> str:
-    """Return the function of the bounds of one class."""
+    """Return the function for the bounds of one class."""
     is_log, has_two = described.loss == "log", described.n_classes == TWO
     merged = CLIPPED if is_log else OF_BRIER
     if described.merge == "pooled":
@@ -112,7 +112,7 @@ def _ends(described: Description) -> dict[str, str]:
 
 
 def _two(described: Description) -> str:
-    """Return the function that answers for two classes."""
+    """Return the function for two classes."""
     mixture, mixed = described.mixture, ""
     if mixture is not None:
         score = mixture.as_fitted(C_WORDS, "score")
@@ -126,7 +126,7 @@ def _two(described: Description) -> str:
 
 
 def _many(described: Description) -> str:
-    """Return the function that answers for more classes."""
+    """Return the function for more than two classes."""
     mixture = described.mixture
     of_logs = described.reads != "margin"
     logit = "log(given[c])" if described.reads == "probability" else "given[c]"
@@ -155,7 +155,7 @@ def _many(described: Description) -> str:
 
 
 def _matrix(mixture: Mixture | None, name: str) -> str:
-    """Return the coefficients of the curve of many classes."""
+    """Return the coefficients of the curve for many classes."""
     if mixture is None:
         return ""
     intercepts = np.array(mixture.coefficients["intercepts"])

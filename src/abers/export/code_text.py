@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def filled(template: str, **values: object) -> str:
-    """Fill a template, in which @name@ stands for a value."""
+    """Fill in a template, in which @name@ stands for a value."""
     text = (files("abers.export") / "templates" / template).read_text("utf-8")
     for key, value in values.items():
         text = text.replace(f"@{key}@", str(value))
@@ -22,19 +22,19 @@ def filled(template: str, **values: object) -> str:
 
 
 def doubles(columns: FloatArray) -> bytes:
-    """Return the columns one after the other, the least byte of a double first."""
+    """Return the columns one after the other, as little-endian doubles."""
     return columns.astype("<f8").tobytes()
 
 
 def c_array(name: str, values: FloatArray) -> str:
-    """Write an array of doubles."""
+    """Write an array of doubles in C."""
     numbers = (c_number(value) for value in values.tolist())
     rows = "".join(f"  {number},\n" for number in numbers)
     return f"static const double {name}[{values.size}] = {{\n{rows}}};\n"
 
 
 def c_number(value: float) -> str:
-    """Write a number by its bits; an infinity has none to write, nor has NaN."""
+    """Write a number by its bits; infinities and NaN by name."""
     if np.isnan(value):
         return "NAN"
     if np.isinf(value):

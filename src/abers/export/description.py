@@ -1,13 +1,13 @@
-"""What a calibrator of several models or classes computes with, as plain numbers.
+"""Plain numbers that describe a calibrator of several models or classes.
 
-Such a calibrator is no table of steps: its rules read several scores, and what they say
-is merged. C and JSON have room for all of that: a table for each rule and model, the
-weights and coefficients of a stacked rule, and what the numbers mean.
+Such a calibrator is not a single table of steps: its rules read several scores, and
+their answers are merged. C and JSON have room for all of that: a table for each rule
+and model, the weights and coefficients of a stacked rule, and the meaning of the
+numbers.
 
-A table is one of steps, or of the calibration rows of a fold, from which a pooled rule
-is searched for (`kernel/pooled.hpp` says how). Of two classes a table starts at numbers
-as they are given, rounding included; of more it starts at scores, which a target has to
-compute.
+A table holds steps, or the calibration rows of a fold, which a pooled rule searches
+(`kernel/pooled.hpp` says how). With two classes, a table's starts are compared with the
+input as it is, rounding included; with more, with scores that the target must compute.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ FALLING = (
 class Description:
     """A calibrator of C classes and K models, in numbers.
 
-    `tables` has those of each class, or one for two classes, and in these one per
-    model: start, lower and upper of steps; or, of a pooled rule, start and after (the
-    least number that is not below, and that is above, each score of the fold), zeros
-    and ones. There a row counts `row` units, and the new case `new_case`.
+    `tables` has one entry per class, or a single one for two classes, each with one
+    table per model. A table of steps has columns start, lower and upper. A table of a
+    pooled rule has columns start and after (the smallest number that is not below, and
+    that is above, each score of the fold), zeros and ones; there a row counts `row`
+    units, and the new case `new_case`.
     """
 
     reads: str
@@ -71,7 +72,7 @@ class Description:
     mixture: Mixture | None = None  # of a stacked rule
 
     def facts(self) -> dict[str, Any]:
-        """Return what JSON has."""
+        """Return the facts for JSON."""
         stacked = {} if self.mixture is None else {"stacked": self.mixture.facts()}
         pooled = {"row": self.row, "new_case": self.new_case}
         return {
@@ -87,7 +88,7 @@ class Description:
         }
 
     def to_json(self) -> str:
-        """Return one JSON object; infinite starts as text."""
+        """Return one JSON object; infinite starts become text."""
         return json.dumps(self.facts(), allow_nan=False, ensure_ascii=False) + "\n"
 
 
@@ -96,7 +97,7 @@ def _plain(table: Table) -> dict[str, list[Any]]:
 
 
 def described(fitted: object, loss: LossName = "log") -> Description:
-    """Describe a calibrator; raise if there is no description of it."""
+    """Describe a calibrator; raise if that is not possible."""
     if isinstance(fitted, PooledRule):
         flaw = None if fitted.increasing else FALLING
         reads, is_rounded, mixture, reading = "score", False, None, None
@@ -133,7 +134,7 @@ def described(fitted: object, loss: LossName = "log") -> Description:
 
 
 def needs_more(fitted: object) -> bool:
-    """Return whether steps and a formula are not enough for a calibrator."""
+    """Return whether a calibrator is more than steps and a formula."""
     if isinstance(fitted, StackedRule | VennAbersCalibrator):
         return fitted.n_models > 1 or fitted.n_classes > TWO
     return isinstance(fitted, PooledRule)
@@ -147,20 +148,20 @@ def is_of_classes(fitted: object) -> bool:
 
 
 def to_json(fitted: object, *, loss: LossName = "log") -> str:
-    """Return all that a program needs to apply a calibrator, as one JSON object.
+    """Return everything that a program needs to apply a calibrator, as one JSON object.
 
     Parameters
     ----------
     fitted : Rule, RuleSet, StackedRule, VennAbersCalibrator or PooledRule
-        What to export; of any number of models and classes.
+        What to export, for any number of models and classes.
     loss : {"log", "brier"}, default="log"
-        The loss for which bounds are merged to one probability.
+        The loss for which bounds are merged into one probability.
 
     Returns
     -------
     str
         The columns of `steps`, or the tables of every class and model, with weights and
-        coefficients; docs/serving.md says how they are read.
+        coefficients; docs/serving.md explains how to use them.
 
     Examples
     --------
@@ -188,7 +189,7 @@ def _rules_of(fitted: StackedRule | VennAbersCalibrator) -> list[list[Any]]:
 
 
 def _flaw(fitted: StackedRule | VennAbersCalibrator, loss: LossName) -> str | None:
-    """Return why a calibrator has no description, or None."""
+    """Return why a calibrator cannot be described, or None."""
     kind = type(fitted).__name__
     if flaw := flaw_of_merge(fitted, loss):
         return flaw
@@ -204,7 +205,7 @@ def _flaw(fitted: StackedRule | VennAbersCalibrator, loss: LossName) -> str | No
 
 
 def _steps(rule: Rule | None, reading: Reading | None) -> Table:
-    """Return the steps of a rule; without rows its bounds are 0 and 1."""
+    """Return the steps of a rule; without rows, its bounds are 0 and 1."""
     if rule is None:
         return {
             "start": np.array([-np.inf]),
@@ -221,7 +222,7 @@ def _fold(diagram: Diagram | None, mass: Units, reading: Reading | None) -> Tabl
     start, after = scores, np.nextafter(scores, np.inf)
     if reading is not None:
         start, after = reading.starts(start), reading.starts(after)
-    after = np.where(scores == np.inf, np.nan, after)  # there is none
+    after = np.where(scores == np.inf, np.nan, after)  # there is no larger number
     return {
         "start": start + 0.0,
         "after": after + 0.0,

@@ -1,10 +1,10 @@
-"""Engines: how each database creates the steps, and looks scores up in them.
+"""Engines: how each database creates the table of steps and looks up scores.
 
-All tables have one row a step: rule (0 answers for missing and unseen groups), piece
-(from 1 within a rule), start, lower, upper, probability. What differs is how an engine
-finds the last start that is not above a score without comparing all, how it quotes
-names, and how it reads a number to the last bit. Each is written by hand: no translator
-of SQL knows the first and the third (docs/decisions/0010).
+All tables have one row per step: rule (0 is for missing and unseen groups), piece (from
+1 within a rule), start, lower, upper, probability. Engines differ in how they find the
+last start not above a score without comparing all, how they quote names, and how they
+read a number exactly. The SQL is written by hand: SQL translators do not know the first
+and the third (docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ ANSWERS = ("lower", "upper", "probability")
 
 
 class Names(NamedTuple):
-    """What a query speaks of, quoted."""
+    """The names in a query, quoted."""
 
     steps: str  # table of steps
     groups: str  # table of groups
     scores: str  # table of scores
     score: str  # its column of scores
-    group: str  # the group of a row, an expression; empty for one rule
-    n_levels: int  # halvings that find a step
+    group: str  # the expression for a row's group; empty for one rule
+    n_levels: int  # number of halvings to find a step
 
 
 @dataclass(frozen=True, slots=True)
 class SqlEngine:
-    """How one database is spoken to."""
+    """The SQL of one database."""
 
     identifier: Callable[[str], str]
     number: Callable[[float], str]
@@ -45,26 +45,26 @@ class SqlEngine:
     integer: str
     group_types: dict[type, str]
     query: Callable[[Names], str]
-    text_group: str = "{group}"  # a column of text, as it is compared with groups
-    table_end: str = ")"  # what follows the columns of the steps
+    text_group: str = "{group}"  # a text column, for comparison with groups
+    table_end: str = ")"  # end of the statement that creates the steps
     group_end: str = ")"
     of_one: Callable[[Names], str] | None = None  # a query for one score
-    after: tuple[str, ...] = ()  # statements to end the setup with
+    after: tuple[str, ...] = ()  # statements at the end of the setup
     is_by_columns: bool = False  # each column is inserted as one text
     is_bound: bool = False  # numbers are bound, not written
     constant: str = "CAST('{!r}' AS DOUBLE)"  # a number in an expression
     least: str = "least"
     greatest: str = "greatest"
-    single: str = "CAST(CAST({} AS FLOAT) AS DOUBLE)"  # rounded; empty: it cannot
+    single: str = "CAST(CAST({} AS FLOAT) AS DOUBLE)"  # rounded; empty if impossible
 
 
 def _doubled(mark: str) -> Callable[[str], str]:
-    """Return how a name is quoted where the mark is doubled inside."""
+    """Return a function that quotes names by doubling the mark inside."""
     return lambda name: mark + name.replace(mark, mark * 2) + mark
 
 
 def _escaped(text: str) -> str:
-    """Quote text where a backslash escapes."""
+    """Quote text in which a backslash escapes."""
     marks = str.maketrans(
         {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     )
@@ -72,7 +72,7 @@ def _escaped(text: str) -> str:
 
 
 def _as_text(value: float) -> str:
-    """Write a number as text, which the type of its column makes a double."""
+    """Write a number as text, which the column type converts to a double."""
     return f"'{value!r}'"
 
 
@@ -82,7 +82,7 @@ def _java_double(value: float) -> str:
 
 
 def _rule(names: Names, column: str, *, start: str = "0") -> str:
-    """Return the number of the rule that answers."""
+    """Return the number of the rule that applies."""
     return f"COALESCE(g.{column}, {start})" if names.group else start
 
 
@@ -94,9 +94,9 @@ def _joined(names: Names, condition: str) -> str:
 
 
 def _duckdb(names: Names) -> str:
-    """Sort both sides and merge them: ASOF. NaN is above all there, hence the CASE.
+    """Sort and merge both sides: ASOF. In DuckDB, NaN is above all, hence the CASE.
 
-    One rule does without its number, which would make the query twice as long.
+    A single rule needs no rule number, which would double the query's time.
     """
     same = 'r."rule" = s."abers rule" AND ' if names.group else ""
     return f"""\
@@ -112,7 +112,7 @@ ASOF LEFT JOIN {names.steps} AS r
 
 
 def _postgres(names: Names) -> str:
-    """Search an array of starts, made once: width_bucket. Joins are far slower."""
+    """Search an array of starts, built once: width_bucket. Joins are far slower."""
     return f"""\
 SELECT s.*, r."lower", r."upper", r."probability"
 FROM {names.scores} AS s{_joined(names, 'g."group" = {group}')}
@@ -125,7 +125,7 @@ LEFT JOIN {names.steps} AS r ON r."rule" = a."rule" AND r."piece" =
 
 
 def _postgres_of_one(names: Names) -> str:
-    """Find the step of one score, $1, by the index of starts."""
+    """Find the step of a single score, $1, with the index on starts."""
     return f"""\
 SELECT r."lower", r."upper", r."probability"
 FROM (
@@ -139,7 +139,7 @@ LEFT JOIN LATERAL (
 
 
 def _sqlite(names: Names) -> str:
-    """Look the largest start up in the primary key. What is no number is not read."""
+    """Look up the largest start in the primary key. Only numbers are looked up."""
     rule = _rule(names, '"rule"')
     return f"""\
 SELECT s.*, r."lower", r."upper", r."probability"
@@ -151,10 +151,11 @@ LEFT JOIN {names.steps} AS r ON r."rule" = {rule} AND r."start" = (
 
 
 def _spark(names: Names) -> str:
-    """Find the step by halvings, each an equality join on rule and piece.
+    """Find the step by halving, with equality joins on rule and piece.
 
-    A join on start <= score alone would compare a score with every start. Level k goes
-    on by a power of two if the start there is not above the score. NaN is above all.
+    A join on start <= score alone would compare each score with every start. Level k
+    moves on by a power of two if the start there is not above the score. NaN is above
+    all.
     """
     rule = _rule(names, "`rule`")
     here, joins = "1", []
@@ -195,7 +196,7 @@ ENGINES: dict[str, SqlEngine] = {
         integer="INTEGER",
         group_types=_types("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN"),
         query=_duckdb,
-        is_by_columns=True,  # rows of values take ten times as long
+        is_by_columns=True,  # row values take ten times as long
     ),
     "postgres": SqlEngine(
         identifier=_doubled('"'),
@@ -245,10 +246,10 @@ ENGINES: dict[str, SqlEngine] = {
 
 
 def stacked_query(engine: SqlEngine, names: Names, mixture: Mixture, query: str) -> str:
-    """Mix what the query of the steps reads with the model and its curve.
+    """Mix the steps that a query finds with the model and its curve.
 
-    The query names the columns of its steps `r`; each is replaced by the formula. Where
-    a step has no row, the sum with it is NULL.
+    In the query, the columns of the steps belong to `r`; each is replaced by the
+    formula. Where no step matches, the sum is NULL.
     """
     write = engine.constant.format
     words = Words(write, "exp", "ln", engine.least, engine.greatest, engine.single)

@@ -1,8 +1,8 @@
 """The formula of a stacked rule, described once for every target.
 
-A stacked rule of one model is a table of steps and a formula: what the model says and
-its curve, weighed, are added to the weighed value of the step. Targets differ only in
-how they write or compute the operations.
+A stacked rule of one model is a table of steps and a formula: the weighted sum of the
+model's probability, its curve, and the value of the step. Targets differ only in how
+they write or compute the operations.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 X = TypeVar("X")
 BETA = ("a", "b", "c", "clip")
-FAR = 700.0  # log-odds beyond it: exp overflows soon, and probabilities are 0 or 1
-TINY = 1e-300  # a product with less may underflow, which PostgreSQL refuses
-LARGE = 1e38  # margins beyond it are infinite in single precision, or nearly so
-SMALL = 1e-20  # a margin of less, of a slope of 1, counts as 0; it may underflow there
-# What is added and subtracted again to round to multiples of 2^-22: so large that
-# doubles there have no finer ones. Then only the order of the two sums counts.
+FAR = 700.0  # log-odds; beyond, exp overflows and probabilities are 0 or 1
+TINY = 1e-300  # smaller products may underflow, which PostgreSQL refuses
+LARGE = 1e38  # margins beyond are infinite in single precision, or nearly so
+SMALL = 1e-20  # smaller margins, at a slope of 1, count as 0: they may underflow
+# Added and subtracted again, this rounds to multiples of 2^-22: doubles of its size
+# have no finer ones. The order of the two operations matters.
 COARSE = 1.5 * 2.0**30
 
 
 class Operations(Protocol[X]):
-    """Arithmetic of a target, on whatever stands for a number there."""
+    """The arithmetic of a target, on its representation of numbers."""
 
     def number(self, value: float) -> X:
         """Return a constant."""
@@ -50,16 +50,16 @@ class Operations(Protocol[X]):
         """Return a product."""
 
     def inverse(self, a: X) -> X:
-        """Return 1 by a number."""
+        """Return 1 divided by a number."""
 
     def exp(self, a: X) -> X:
-        """Return a power of e."""
+        """Return e to the power of a number."""
 
     def log(self, a: X) -> X:
         """Return a natural logarithm."""
 
     def within(self, a: X, low: float, high: float) -> X:
-        """Return a number that is moved into an interval."""
+        """Return a number clipped to an interval."""
 
     def single(self, a: X) -> X:
         """Return a number rounded to single precision."""
@@ -67,10 +67,10 @@ class Operations(Protocol[X]):
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Weights, curve and kind of scores of a stacked rule.
+    """The weights, curve and kind of scores of a stacked rule.
 
     The coefficients are a, b, c and the clip of a beta curve; slope, intercept and both
-    ends of a sigmoid; matrix, intercepts and both ends for more than two classes.
+    ends of a sigmoid; or, for more than two classes, matrix, intercepts and both ends.
     """
 
     kind: str
@@ -87,17 +87,17 @@ class Mixture:
 
     @property
     def of_model(self) -> float:
-        """The weight of what the model says; of margins it says nothing."""
+        """The weight of the model's probability; 0 for margins."""
         return self.weights.get("model", 0.0)
 
     @property
     def of_curve(self) -> float:
-        """The weight of the curve, which is what is left."""
+        """The weight of the curve: the rest."""
         names = set(self.weights) - {"model", "venn_abers"}
         return self.weights[names.pop()]
 
     def facts(self) -> dict[str, Any]:
-        """Return what a reader of JSON needs beside the steps."""
+        """Return the facts that JSON needs in addition to the steps."""
         return {
             "kind": self.kind,
             "reads": self.reads,
@@ -108,9 +108,10 @@ class Mixture:
         }
 
     def fixed(self, ops: Operations[X], score: X) -> X:
-        """Return what the model and its curve add to the weighed step.
+        """Return the contribution of the model and its curve.
 
-        Clipped numbers, not clipped logarithms: databases refuse the logarithm of 0.
+        Probabilities are clipped before logarithms are taken: databases refuse the
+        logarithm of 0.
         """
         make, score = ops.number, self.as_fitted(ops, score)
         beta = ops.times(make(self.of_curve), _expit(ops, self.logit(ops, score)))
@@ -119,13 +120,13 @@ class Mixture:
         return ops.plus(ops.times(make(self.of_model), self.stated(ops, score)), beta)
 
     def stated(self, ops: Operations[X], score: X) -> X:
-        """Return what the model says, of a score as fitted; nothing by a margin."""
+        """Return the model's probability, given a score as fitted; None for margins."""
         if self.kind == "margin":
             return ops.number(0.0)
         return ops.within(self._both(ops, score)[0], TINY, 1.0)
 
     def logit(self, ops: Operations[X], score: X) -> X:
-        """Return the curve of a score as fitted, in log-odds."""
+        """Return the curve's log-odds, given a score as fitted."""
         make, curve = ops.number, self.coefficients
         if self.kind == "margin":
             return ops.plus(self._scaled(ops, score), make(curve["intercept"]))
@@ -154,7 +155,7 @@ class Mixture:
         return ops.single(_parted(ops, given, opposite, (-LARGE, LARGE), tiny))
 
     def _scaled(self, ops: Operations[X], margin: X) -> X:
-        """Return slope times margin, moved between the ends."""
+        """Return slope times margin, clipped to the ends."""
         slope = self.coefficients["slope"]
         ends = self.coefficients["low"], self.coefficients["high"]
         x, opposite = margin, ops.times(ops.number(-1.0), margin)
@@ -164,7 +165,7 @@ class Mixture:
         return ops.times(ops.number(slope), _parted(ops, x, opposite, ends, tiny))
 
     def _both(self, ops: Operations[X], score: X) -> tuple[X, X]:
-        """Return the model's probability of label 1, and that of label 0."""
+        """Return the model's probabilities of label 1 and label 0."""
         minus = ops.times(ops.number(-1.0), score)
         if self.kind == "probability":
             p, rest = score, ops.plus(ops.number(1.0), minus)
@@ -176,10 +177,10 @@ class Mixture:
 def _parted(
     ops: Operations[X], x: X, opposite: X, ends: tuple[float, float], tiny: float
 ) -> X:
-    """Return a number moved between the ends; 0 if it is tiny.
+    """Return a number clipped to the ends; 0 if it is tiny.
 
-    PostgreSQL refuses products and casts that underflow. So the parts above and below 0
-    are moved away from 0 and back again, by so little that nothing else is lost.
+    PostgreSQL refuses products and casts that underflow. So positive and negative parts
+    are moved away from 0 and back again, by so little that nothing else changes.
     """
     low, high = ends
     above = ops.within(x, max(low, tiny), max(high, tiny))
@@ -194,7 +195,7 @@ def _expit(ops: Operations[X], logit: X) -> X:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Operations that are written as text: in source code, or in SQL."""
+    """Operations written as text: in source code or SQL."""
 
     number: Callable[[float], str]
     exp_name: str
@@ -212,11 +213,11 @@ class Words:
         return f"({a} * {b})"
 
     def inverse(self, a: str) -> str:
-        """Write 1 by a number."""
+        """Write 1 divided by a number."""
         return f"({self.number(1.0)} / {a})"
 
     def exp(self, a: str) -> str:
-        """Write a power of e."""
+        """Write e to the power of a number."""
         return f"{self.exp_name}({a})"
 
     def log(self, a: str) -> str:
@@ -224,17 +225,17 @@ class Words:
         return f"{self.log_name}({a})"
 
     def within(self, a: str, low: float, high: float) -> str:
-        """Write a number that is moved into an interval."""
+        """Write a number clipped to an interval."""
         least, greatest = map(self.number, (high, low))
         return f"{self.least}({self.greatest}({a}, {greatest}), {least})"
 
     def single(self, a: str) -> str:
-        """Write a number that is rounded to single precision."""
+        """Write a number rounded to single precision."""
         return self.cast.format(a)
 
 
 class Served(NamedTuple):
-    """What has steps, the formula of a stacked rule, and how numbers are read."""
+    """What has steps, the formula of a stacked rule if any, and how inputs are read."""
 
     rule: Rule | RuleSet
     mixture: Mixture | None = None
@@ -286,7 +287,7 @@ def mixture_of(stacked: StackedRule) -> Mixture:
 
 
 def _flaw_of_size(fitted: StackedRule | VennAbersCalibrator) -> str | None:
-    """Say why a calibrator is more than steps and a formula, and where to go."""
+    """Return why a calibrator is more than steps and a formula, and what helps."""
     kind = type(fitted).__name__
     if fitted.n_models > 1:
         return (
@@ -306,7 +307,7 @@ def _flaw_of_size(fitted: StackedRule | VennAbersCalibrator) -> str | None:
 def flaw_of_merge(
     fitted: StackedRule | VennAbersCalibrator, loss: LossName
 ) -> str | None:
-    """Return why a calibrator does not merge or read so, or None."""
+    """Return why a calibrator does not merge or read like this, or None."""
     kind = type(fitted).__name__
     own = fitted.loss if isinstance(fitted, VennAbersCalibrator) else "log"
     if loss != own:

@@ -1,4 +1,4 @@
-"""ONNX: a rule, or rules for groups, in one graph."""
+"""ONNX: a rule, or the rules for groups, in one graph."""
 
 from __future__ import annotations
 
@@ -43,30 +43,29 @@ def to_onnx(
     loss: LossName = "log",
     dtype: Precision = "float64",
 ) -> ModelProto:
-    """Return a rule as a graph of ONNX.
+    """Return a rule as an ONNX graph.
 
     Parameters
     ----------
     rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
-        What to export. A calibrator must have one model. The answers of a stacked rule,
+        What to export. A calibrator must have one model. The results of a stacked rule,
         and of more than two classes, agree within 1e-12.
     path : path-like, default=None
         A file to write, usually named `.onnx`; one that exists is replaced.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
     dtype : {"float64", "float32"}, default="float64"
-        The type of the scores that the graph takes. The answer to a float32 is the one
-        for the same number as a double.
+        The type of the input scores. A float32 gives the same result as the equal
+        double.
 
     Returns
     -------
     onnx.ModelProto
         Opset 13, IR version 7. It has the input `score`, for a rule set also `group`
-        (text or 64-bit integers; what it does not name has the pooled rule), and the
-        outputs `lower`, `upper` and `probability`, doubles of shape (rows,). They have
-        the bits of the rule; NaN is answered by NaN. Of C > 2 classes `score` and the
-        outputs have shape (rows, C). The metadata have `abers.version`
-        and `abers.loss`.
+        (text or 64-bit integers; other values get the pooled rule), and the outputs
+        `lower`, `upper` and `probability`, doubles of shape (rows,). They equal the
+        rule's, bit for bit; NaN gives NaN. With C > 2 classes, `score` and the outputs
+        have shape (rows, C). The metadata have `abers.version` and `abers.loss`.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def _written(made: ModelProto, path: str | os.PathLike[str] | None) -> ModelProt
 
 
 def _mixer(graph: Graph, mixture: Mixture, scores: str) -> Callable[[str], str]:
-    """Return what mixes values of steps with the model and its curve."""
+    """Return a function that mixes the values of steps with the model and its curve."""
     ops, score = Arithmetic(graph), graph.cast(scores, np.float64)
     fixed = mixture.fixed(ops, score)
     if mixture.reads == "probability":
@@ -143,7 +142,7 @@ def _mixer(graph: Graph, mixture: Mixture, scores: str) -> Callable[[str], str]:
 
 
 def _refuse_other_groups(names: list[Any]) -> None:
-    """Refuse groups that are neither text nor integers of 64 bits."""
+    """Raise for groups that are neither text nor 64-bit integers."""
     for name in names:
         is_integer = isinstance(name, int)
         fits = is_integer and -LARGEST_INTEGER <= name < LARGEST_INTEGER
@@ -156,9 +155,9 @@ def _refuse_other_groups(names: list[Any]) -> None:
 
 
 def _owner(graph: Graph, names: list[Any], owners: dict[Any, int]) -> str:
-    """Add the input of groups; return the places of the rules that answer.
+    """Add the input of groups; return the place of the rule for each row.
 
-    Groups that `owners` does not name have the first rule.
+    Groups that `owners` does not name get the first rule.
     """
     _refuse_other_groups(names)
     is_text = isinstance(names[0], str)

@@ -1,4 +1,4 @@
-"""ONNX of more than two classes: a rule for each and the curve of all, in one graph."""
+"""ONNX for more than two classes: all rules and the curve in one graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GraphOfClasses:
         self.size = described.n_classes
 
     def answers(self, given: str) -> list[str]:
-        """Return lower, upper and probability (n, C) of numbers (n, C)."""
+        """Return lower, upper and probability (n, C), given inputs (n, C)."""
         add, described = self.graph.add, self.described
         mixture, logits = described.mixture, given
         if described.reads == "probability":
@@ -55,7 +55,7 @@ class GraphOfClasses:
         return self.graph.add("ReduceSum", table, self._axis())
 
     def _gaps(self, logits: str) -> str:
-        """Return how far logits are below the largest of their row; no NaN."""
+        """Return how far logits are below the largest of their row, without NaN."""
         add = self.graph.add
         gaps = add("Sub", logits, add("ReduceMax", logits, axes=[1]))
         return add("Where", add("IsNaN", gaps), self._number(0.0), gaps)
@@ -82,7 +82,7 @@ class GraphOfClasses:
         return add("Div", whole, self._number(steps))
 
     def _new_logits(self, logits: str, mixture: Mixture) -> str:
-        """Return the logits of the curve: linear in all of them."""
+        """Return the logits of the curve, which is linear in all inputs."""
         add, c = self.graph.add, mixture.coefficients
         above = add("Max", logits, self._number(c["low"]))
         inside = add("Min", above, self._number(c["high"]))
@@ -92,7 +92,7 @@ class GraphOfClasses:
         return add("Add", new, self.graph.constant(np.array(c["intercepts"])))
 
     def _scores(self, logits: str) -> str:
-        """Return what the rules read: each class against the rest."""
+        """Return the inputs of the rules: each class against the rest."""
         described = self.described
         scores = self._against_rest(logits) if self.of_logs else logits
         if described.mixture is None:
@@ -117,7 +117,7 @@ class GraphOfClasses:
         return add("Where", add("IsNaN", odds), self._number(0.0), odds)
 
     def _boxes(self, scores: str) -> list[str]:
-        """Return lower, upper and point of normalised answers of the rules."""
+        """Return lower, upper and point after normalising the rules' results."""
         add, graph = self.graph.add, self.graph
         columns: dict[str, list[str]] = {"lower": [], "upper": []}
         two = graph.constant(np.array([1]))
@@ -138,7 +138,7 @@ class GraphOfClasses:
         return add("Where", add("IsNaN", share), self._number(undefined), share)
 
     def _mixed(self, value: str, stated: str, curve: str, mixture: Mixture) -> str:
-        """Mix answers of the rules with what model and curve say."""
+        """Mix the rules' results with the model and the curve."""
         add = self.graph.add
         total = add("Mul", self._number(mixture.of_curve), curve)
         if stated:
@@ -148,9 +148,9 @@ class GraphOfClasses:
         return add("Min", whole, self._number(1.0))
 
     def _or_missing(self, given: str, answers: str) -> str:
-        """Answer by NaN for rows with a NaN, or that are no probabilities."""
+        """Return NaN for rows with a NaN, and for rows that are not probabilities."""
         add, nan = self.graph.add, self._number(np.nan)
-        # The sum of a row is NaN where a number is; infinities may cancel.
+        # The sum of a row is NaN if a number is; infinities may cancel.
         wrong = self.graph.cast(add("IsNaN", given), np.float64)
         if self.described.reads == "probability":
             inside = add("Min", add("Max", given, self._number(0.0)), self._number(1.0))

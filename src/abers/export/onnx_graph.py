@@ -1,6 +1,6 @@
-"""Graphs of ONNX: nodes, constants, and the search for the step of a score.
+"""ONNX graphs: nodes, constants, and the search for the step of a score.
 
-Operators of opset 13 alone, so that runtimes of many years can run a graph; of
+They use operators of opset 13, so that runtimes of many years can run them; from
 ai.onnx.ml only the table of groups.
 """
 
@@ -23,7 +23,7 @@ ML = "ai.onnx.ml"
 
 
 class Graph:
-    """A graph that grows node by node; a tensor is known by its name."""
+    """A graph that is built node by node; a tensor is identified by its name."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -41,7 +41,7 @@ class Graph:
     def output(
         self, name: str, tensor: str, dtype: Any, shape: Sequence[str | int]
     ) -> None:
-        """Make a tensor an output under this name."""
+        """Make a tensor an output with this name."""
         from onnx import helper
 
         self.nodes.append(helper.make_node("Identity", [tensor], [name]))
@@ -54,7 +54,7 @@ class Graph:
         array = np.asarray(values)
         name = self._name("constant")
         made = numpy_helper.from_array(np.ascontiguousarray(array), name)
-        made.dims[:] = array.shape  # which a scalar has lost
+        made.dims[:] = array.shape  # a scalar has lost it
         self.constants.append(made)
         return name
 
@@ -70,14 +70,14 @@ class Graph:
         return name
 
     def cast(self, tensor: str, dtype: Any) -> str:
-        """Convert a tensor to a type of numpy."""
+        """Convert a tensor to a numpy type."""
         return self.add("Cast", tensor, to=_element(dtype))
 
     def steps_of(self, scores: str, starts: NDArray[np.floating[Any]]) -> str:
-        """Return, for each score, the number of its step; of NaN, that after the last.
+        """Return the number of each score's step; for NaN, the one after the last.
 
-        `starts` ascend, and the first is -inf. The search halves what is left in a
-        fixed number of rounds, which needs no loop and treats all rows alike.
+        `starts` ascend from -inf. The search halves the remaining range in a fixed
+        number of rounds, so it needs no loop and treats all rows alike.
         """
         n_after, index = starts.size - 1, self.constant(np.int64(0))
         rounds = n_after.bit_length()
@@ -87,7 +87,7 @@ class Graph:
         for step in 2 ** np.arange(rounds)[::-1]:
             place = self.add("Add", index, self.constant(np.int64(step - 1)))
             index = self._moved(scores, self.add("Gather", table, place), index, step)
-        # The padding is no step, though a score of +inf reaches it.
+        # The padding is not a step, although a score of +inf reaches it.
         index = self.add("Min", index, self.constant(np.int64(n_after)))
         return self._or_missing(scores, index, n_after + 1)
 
@@ -99,7 +99,7 @@ class Graph:
     ) -> str:
         """Return the number of each score's step in the joined tables of the owners."""
         sizes = np.array([table.size for table in starts])
-        # The first start is -inf and needs no test; +inf ends each table in its place.
+        # The first start is -inf and needs no test; each table is followed by +inf.
         joined = np.concatenate([np.append(table[1:], np.inf) for table in starts])
         table = self.constant(joined.astype(starts[0].dtype))
         firsts = self.constant(np.cumsum(sizes) - sizes)
@@ -114,7 +114,7 @@ class Graph:
         return self._or_missing(scores, index, int(sizes.sum()))
 
     def _moved(self, scores: str, start: str, index: str, step: Any) -> str:
-        """Move on by a number of steps where the start there is not above the score."""
+        """Advance by a number of steps where the start there is not above the score."""
         reached = self.cast(self.add("LessOrEqual", start, scores), np.int64)
         by = self.add("Mul", reached, self.constant(np.int64(step)))
         return self.add("Add", index, by)
@@ -124,12 +124,12 @@ class Graph:
         return self.add("Where", is_missing, self.constant(np.int64(missing)), index)
 
     def read(self, values: NDArray[np.float64], steps: str) -> str:
-        """Return the value of each step; a score without one has NaN."""
+        """Return the value at each step; a score without a step gets NaN."""
         table = self.constant(np.append(values, np.nan))
         return self.add("Gather", table, steps)
 
     def model(self, facts: Mapping[str, str]) -> ModelProto:
-        """Return the checked model, with facts about it."""
+        """Return the checked model, with its metadata."""
         import onnx
         from onnx import helper
 
@@ -174,11 +174,11 @@ class Arithmetic:
         return self._graph.add("Mul", a, b)
 
     def inverse(self, a: str) -> str:
-        """Add 1 by a number."""
+        """Add 1 divided by a number."""
         return self._graph.add("Div", self.number(1.0), a)
 
     def exp(self, a: str) -> str:
-        """Add a power of e."""
+        """Add e to the power of a number."""
         return self._graph.add("Exp", a)
 
     def log(self, a: str) -> str:
@@ -186,12 +186,12 @@ class Arithmetic:
         return self._graph.add("Log", a)
 
     def within(self, a: str, low: float, high: float) -> str:
-        """Add a number that is moved into an interval."""
+        """Add a number clipped to an interval."""
         above = self._graph.add("Max", a, self.number(low))
         return self._graph.add("Min", above, self.number(high))
 
     def single(self, a: str) -> str:
-        """Add a number that is rounded to single precision."""
+        """Add a number rounded to single precision."""
         return self._graph.cast(self._graph.cast(a, np.float32), np.float64)
 
 

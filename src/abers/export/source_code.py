@@ -1,7 +1,7 @@
 """Source code: a rule as a C header, a Java class or a JavaScript module.
 
 The numbers are exact in each: hexadecimal in C, the bytes of doubles elsewhere. Rules
-with very many steps keep them in a file beside the code, too long for compilers.
+with very many steps keep them in a separate file, since compilers have limits.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     Maker = Callable[[str, FloatArray, str], dict[str, bytes]]
 
-MOST_INLINE = 2**16  # steps within the code
+MOST_INLINE = 2**16  # steps embedded in the code
 PIECE = 60_000  # characters of a constant in Java, which may have 65,535
 COLUMNS = ("start", "lower", "upper", "probability")
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-# Classes that the code in Java speaks of.
+# Java classes to import.
 JAVA_CLASSES = {
     *("Base64", "ByteBuffer", "ByteOrder", "Double", "IOException"),
     *("IllegalStateException", "InputStream", "String"),
@@ -51,29 +51,29 @@ def to_source(
     name: str,
     loss: LossName = "log",
 ) -> dict[str, bytes]:
-    """Return a rule as source code, without arithmetic and to the last bit.
+    """Return a rule as source code that gives the same bits without arithmetic.
 
-    The code of a stacked rule has one function more, `stacked`: its bounds and its
-    probability, within 1e-12. The others answer for the rule among its parts.
+    The code of a stacked rule has an additional function, `stacked`, for its bounds and
+    probability within 1e-12. The others apply its Venn-Abers part.
 
     Parameters
     ----------
     rule : Rule, StackedRule, VennAbersCalibrator or PooledRule
-        What to apply. A calibrator must have two classes and one model, but in C, where
-        the header of several models or classes says how it is called. Of a rule set,
-        export the rule of each group that is needed: `rule_set[group]`.
+        What to export. A calibrator must have two classes and one model, except in C;
+        the header explains how to call it. For a rule set, export the rule of each
+        group: `rule_set[group]`.
     language : {"c", "java", "javascript"}
-        A header of C99, which C++17 takes, too; a class of Java 9; a module of
-        ECMAScript 2015.
+        A C99 header, also valid C++17; a Java 9 class; an ECMAScript 2015 module.
     name : str
-        What the file, the class and the functions are named after.
+        The name of the file and the class, and the prefix of the functions.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
 
     Returns
     -------
     dict of str to bytes
-        The files, by name. Above 65,536 steps there is one more, of doubles.
+        The files, by name. With more than 65,536 steps, there is an additional file of
+        doubles.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _stacked(mixture: Mixture, language: Language, name: str) -> str:
 
 
 def _check_name(name: object, language: Language) -> None:
-    """Refuse what cannot be the name of a class or the beginning of a function's."""
+    """Raise if this cannot be the name of a class or the prefix of a function."""
     if not isinstance(name, str) or not IDENTIFIER.fullmatch(name):
         msg = (
             "name must be a letter, followed by letters, digits and underscores; "
@@ -177,7 +177,7 @@ def _javascript(name: str, columns: FloatArray, stacked: str) -> dict[str, bytes
 
 
 def _java_number(value: float) -> str:
-    """Write the shortest digits of a double; an infinity by its name."""
+    """Write the shortest digits of a double, or the name of an infinity."""
     if np.isinf(value):
         return f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
     return repr(value)

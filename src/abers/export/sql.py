@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     Row = tuple[Any, ...]
 
-MOST_ROWS = 1_000  # of one INSERT
+MOST_ROWS = 1_000  # in one INSERT
 COLUMNS = ("rule", "piece", "start", "lower", "upper", "probability")
 
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """Statements that bring a rule into a database, and the query that applies it.
+    """Statements that load a rule into a database, and the query that applies it.
 
     Made by `to_sql`.
 
@@ -44,12 +44,12 @@ class Sql:
     query : str
         Adds lower, upper and probability to all columns of the scores.
     parameters : tuple of lists
-        For each statement of the setup the rows to bind to it, one by one
-        (`executemany`); an empty list for one that is run as it is. Only SQLite has
-        any: it reads the digits of numbers inexactly.
+        For each statement of the setup, the rows to bind to it (`executemany`); an
+        empty list if there are none. Only SQLite needs them, since it parses decimal
+        numbers inexactly.
     query_of_one : str or None
-        PostgreSQL: the answer to one score, $1, by an index; far quicker than the query
-        for many. None elsewhere, and with groups.
+        PostgreSQL: a query for a single score, $1, which uses an index and is far
+        quicker than the query for many. None elsewhere, and with groups.
     """
 
     setup: tuple[str, ...]
@@ -59,7 +59,7 @@ class Sql:
 
     @property
     def script(self) -> str:
-        """The setup and the query as one text, if nothing has to be bound."""
+        """The setup and the query as one text, if there is nothing to bind."""
         if any(self.parameters):
             msg = (
                 "the numbers of SQLite must be bound, not written; run the statements "
@@ -79,15 +79,15 @@ def to_sql(
     group: str | None = None,
     loss: LossName = "log",
 ) -> Sql:
-    """Return the SQL that applies a rule to a table of scores, to the last bit.
+    """Return the SQL that applies a rule to a table of scores, bit for bit.
 
-    NaN and NULL have no answer: lower, upper and probability are NULL. So are they for
-    values that are no numbers, where a column of scores may hold any (SQLite).
+    For NaN and NULL, and for values that are not numbers (possible in SQLite), lower,
+    upper and probability are NULL.
 
     Parameters
     ----------
     rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
-        What to apply. A calibrator must have two classes and one model. The answers of
+        What to export. A calibrator must have two classes and one model. The results of
         a stacked rule agree within 1e-12.
     dialect : {"duckdb", "postgres", "sqlite", "spark"}
         The database.
@@ -99,15 +99,15 @@ def to_sql(
     score : str
         Its column of scores.
     group : str, default=None
-        Its column of groups, for a rule set. Missing and unseen groups are answered as
-        the rule set does.
+        Its column of groups, for a rule set. Missing and unseen groups are treated as
+        in the rule set.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
 
     Returns
     -------
     Sql
-        The setup, the query, and what to bind.
+        The setup, the query, and the rows to bind.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def to_sql(
 
 
 def _check_single_precision(mixture: Mixture, dialect: str) -> None:
-    """Refuse a formula that rounds, where nothing can be rounded so."""
+    """Raise for a formula that rounds to single precision, if the engine cannot."""
     if mixture.is_rounded and not ENGINES[dialect].single:
         msg = (
             "dialect must have single precision, to which the calibrator of a "
@@ -177,7 +177,7 @@ def _check_single_precision(mixture: Mixture, dialect: str) -> None:
 
 
 def _check_group(rule: Rule | RuleSet, group: str | None) -> None:
-    """Refuse groups without rules for them, and the other way round."""
+    """Raise for groups without a rule set, and for a rule set without groups."""
     if isinstance(rule, RuleSet) and group is None:
         msg = "group must name the column of groups that a rule set needs; got None."
         raise InvalidParameter(msg)
@@ -192,7 +192,7 @@ def _kind(rule: Rule | RuleSet) -> type | None:
 
 
 def _parts(name: str | tuple[str, ...], what: str) -> tuple[str, ...]:
-    """Return the parts of a name; refuse what no database can call so."""
+    """Return the parts of a name; raise if no database allows it."""
     parts = (name,) if isinstance(name, str) else tuple(name)
     for part in parts or [""]:
         if not isinstance(part, str):
@@ -209,7 +209,7 @@ def _quoted(engine: SqlEngine, parts: tuple[str, ...]) -> str:
 
 
 def _group_expression(engine: SqlEngine, group: str | None, kind: type | None) -> str:
-    """Return the group of a row as it is compared; nothing without groups."""
+    """Return the expression for the group of a row; empty without groups."""
     if group is None:
         return ""
     column = f"s.{_quoted(engine, _parts(group, 'group'))}"
@@ -248,7 +248,7 @@ def _steps_setup(
 def _groups_setup(
     engine: SqlEngine, names: Names, named: list[Row], kind: type
 ) -> list[tuple[str, list[Row]]]:
-    """Return the statements that say which rule answers for which group."""
+    """Return the statements that map groups to rules."""
     group, rule = map(engine.identifier, ("group", "rule"))
     columns = f"{group} {engine.group_types[kind]}, {rule} {engine.integer}"
     create = f"CREATE TABLE {names.groups} ({columns}{engine.group_end}"
@@ -264,19 +264,19 @@ def _insert(table: str, rows: Sequence[str]) -> str:
 
 
 def _inserts(table: str, rows: Sequence[str]) -> list[tuple[str, list[Row]]]:
-    """Insert rows by as few statements as engines like."""
+    """Insert rows, in as few statements as engines accept."""
     return [
         (_insert(table, rows[first : first + MOST_ROWS]), []) for first in _firsts(rows)
     ]
 
 
 def _firsts(rows: Sequence[object]) -> range:
-    """Return where the rows of each statement begin."""
+    """Return the first row of each statement."""
     return range(0, len(rows), MOST_ROWS)
 
 
 def _insert_columns(table: str, rows: Sequence[Row], types: Sequence[str]) -> str:
-    """Insert columns, each as the text of a list."""
+    """Insert columns, each as one text that holds a list."""
     texts = (" ".join(map(repr, column)) for column in zip(*rows, strict=True))
     columns = (
         f"unnest(string_split('{text}', ' ')::{type_}[])"

@@ -1,8 +1,8 @@
-"""The steps of a rule: the table that every export is made of.
+"""The steps of a rule: the table behind every export.
 
-The answer to a score is the last step whose start is not above it. The probability is a
-column of its own, not computed from the bounds, so that whoever reads the table does no
-arithmetic and cannot get another bit (docs/decisions/0010).
+The result for a score is the last step whose start is not above it. The probability is
+a separate column, not computed from the bounds, so that users of the table do no
+arithmetic and cannot get different bits (docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 DTYPES = get_args(Precision)
 JSON = "json"
-BATCH_ROWS = 2**16  # rows that are made text at once
+BATCH_ROWS = 2**16  # rows converted to text at once
 LARGEST_INTEGER = 2**63
 
 
@@ -45,22 +45,21 @@ LARGEST_INTEGER = 2**63
 class Steps:
     """The steps of a rule, or of the rules of all groups.
 
-    Made by `steps`. The answer to a score is the last step, among those of its group,
-    whose start is not above the score; the first of a group starts at -inf. To NaN
-    there is no answer.
+    Made by `steps`. The result for a score is the last step of its group whose start is
+    not above the score; the first step of a group starts at -inf. NaN has no result.
 
     Attributes
     ----------
     group : ndarray of objects, or None
-        The group of each step; None for the steps that answer for missing groups and
-        for those that are not in the table. None altogether for one rule.
+        The group of each step; None for steps that apply to missing groups and to
+        groups not in the table. For a single rule, the attribute itself is None.
     start : ndarray
-        The least score of each step, ascending within a group.
+        The smallest score of each step, ascending within a group.
     lower, upper, probability : ndarray
-        The answer: both bounds, and the two merged.
+        The result: both bounds, and the merged probability.
     stacked : dict, or None
-        Kind of scores, weights and coefficients of a stacked rule: its formula adds the
-        weighed value of the step to what model and curve say (docs/serving.md).
+        Kind of scores, weights and coefficients of a stacked rule. Its formula is the
+        weighted sum of the step's value, the model and the curve (docs/serving.md).
 
     Examples
     --------
@@ -83,14 +82,14 @@ class Steps:
         return self.start.size
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the table to a file, in the format that its name tells.
+        """Write the table to a file, in the format given by its name.
 
         Parameters
         ----------
         path : path-like
-            A name that ends with `.csv`, `.tsv`, `.parquet` or `.arrow`, one row a
-            step, or with `.json`, one object of columns; `.gz` or `.zst` may follow.
-            `-` writes CSV to standard output. The steps of one rule have no column
+            A name that ends with `.csv`, `.tsv`, `.parquet` or `.arrow` (one row per
+            step) or with `.json` (one object of columns); `.gz` or `.zst` may follow.
+            `-` writes CSV to standard output. For a single rule, there is no column
             `group`.
         force : bool, default=False
             Whether an existing file may be replaced.
@@ -114,7 +113,7 @@ class Steps:
                 self._write_rows(sink, form)
 
     def _write_rows(self, sink: Sink, form: str) -> None:
-        """Write a row a step, in a format of tables."""
+        """Write one row per step, in a tabular format."""
         from abers.tables import Dialect
         from abers.tables.files import FORMATS
         from abers.tables.writing import WRITERS
@@ -131,13 +130,13 @@ class Steps:
         Parameters
         ----------
         is_text : bool, default=False
-            Whether numbers will become text: then starts are doubles, since the digits
-            of a float32 are those of another double.
+            Whether numbers will be written as text: then starts are doubles, since the
+            shortest digits of a float32 denote a different double.
 
         Returns
         -------
         pyarrow.Table
-            One row a step.
+            One row per step.
         """
         need("pyarrow", extra="cli", what="a table")
         import pyarrow as pa
@@ -154,13 +153,13 @@ class Steps:
         return pa.table(columns)
 
     def to_json(self) -> str:
-        """Return the columns as one JSON object; infinite starts as text.
+        """Return the columns as one JSON object; infinite starts become text.
 
         Returns
         -------
         str
-            Bare infinities are no JSON; `"-Infinity"` is what Python, Java and
-            JavaScript alike make a number of.
+            JSON has no infinities; Python, Java and JavaScript can all convert
+            `"-Infinity"` to a number.
         """
         start = self.start.astype(np.float64).tolist()
         columns: dict[str, Any] = {
@@ -182,20 +181,19 @@ def steps(
     loss: LossName = "log",
     dtype: Precision = "float64",
 ) -> Steps:
-    """Return the steps of a rule: all that a program needs to apply it.
+    """Return the steps of a rule: everything a program needs to apply it.
 
     Parameters
     ----------
     rule : Rule, RuleSet, StackedRule or VennAbersCalibrator
-        What to export; of a calibrator one of one model and two classes, such as the
+        What to export. A calibrator must have one model and two classes, such as the
         `calibrator_` of a `CalibratedClassifier` with `ensemble=False` or of an
-        `IVAPClassifier`. Its steps are those over the numbers that it `reads`.
+        `IVAPClassifier`. Starts are inputs of the kind that it `reads`.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
     dtype : {"float64", "float32"}, default="float64"
-        The type of the scores that will be read. For float32 each start is the least
-        float32 that is not below it, so that the answer is the one that the rule has
-        for the same score as a double.
+        The type of the scores to look up. For float32, each start is rounded up to a
+        float32, so the result equals the rule's for the same score as a double.
 
     Returns
     -------
@@ -235,10 +233,10 @@ def steps(
 
 
 def rules_with_groups(rule: Rule | RuleSet) -> list[tuple[list[Group | None], Rule]]:
-    """Return the distinct rules, and for whom each answers.
+    """Return the distinct rules, and the groups that each applies to.
 
-    The first answers for missing and unseen groups (None), and for all that are not
-    named because it answers for them, too.
+    The first applies to missing and unseen groups (None), and to all groups that are
+    not named because they share it.
     """
     if isinstance(rule, Rule):
         return [([None], rule)]
@@ -262,21 +260,21 @@ def pieces_of(
 ) -> tuple[NDArray[Any], ...]:
     """Return starts, both bounds and the probability of the steps of one rule.
 
-    With a reading they are steps over the numbers that are read.
+    With a reading, starts are inputs, before they become scores.
     """
     thresholds = rule.thresholds
     if reading is not None:
         thresholds = reading.starts(thresholds)
     start = np.concatenate(([-np.inf], thresholds)) + 0.0  # one kind of zero
     rounded = start if dtype == "float64" else _rounded_up(start)
-    # Of steps with one start all but the last are empty.
+    # Of several steps with one start, all but the last are empty.
     kept = np.append(rounded[1:] != rounded[:-1], [True])
     lower, upper = rule.lower[kept], rule.upper[kept]
     return rounded[kept], lower, upper, MINIMAX[loss](lower, upper)
 
 
 def _rounded_up(start: FloatArray) -> NDArray[np.float32]:
-    """Return the least float32 that is not below each number."""
+    """Return the smallest float32 that is not below each number."""
     with np.errstate(over="ignore", under="ignore"):
         nearest = start.astype(np.float32)
         above = np.nextafter(nearest, np.float32(np.inf))
@@ -284,7 +282,7 @@ def _rounded_up(start: FloatArray) -> NDArray[np.float32]:
 
 
 def _form(name: str) -> str:
-    """Return the format that the name of a file tells."""
+    """Return the format given by the name of a file."""
     from abers.tables.files import named_format
     from abers.tables.writing import STDOUT
 
@@ -300,7 +298,7 @@ def _form(name: str) -> str:
 
 
 def _arrow_groups(groups: NDArray[np.object_]) -> pa.Array:
-    """Return groups as a column of their type."""
+    """Return groups as a column of their own type."""
     import pyarrow as pa
 
     names = groups.tolist()
@@ -308,12 +306,12 @@ def _arrow_groups(groups: NDArray[np.object_]) -> pa.Array:
     if largest >= LARGEST_INTEGER:
         msg = f"groups must fit into 64 bits to be written; got {largest}."
         raise InvalidParameter(msg)
-    # A rule set whose groups all share the first rule names none of them.
+    # If all groups of a rule set share the first rule, none of them is named.
     return pa.array(names, pa.string() if set(names) == {None} else None)
 
 
 def json_number(value: float) -> float | str:
-    """Return a number, or the name that most languages read as one that JSON lacks."""
+    """Return a number, or, if JSON lacks it, the name that most languages can parse."""
     if np.isfinite(value):
         return value
     if np.isnan(value):

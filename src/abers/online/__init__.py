@@ -1,4 +1,4 @@
-"""Calibration sets that change, and rules that follow them."""
+"""Calibration sets that change, and rules that stay up to date with them."""
 
 from abers.online.monitor import Monitor, MonitorState
 from abers.online.online_set import OnlineVennAbers

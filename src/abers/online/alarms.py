@@ -1,4 +1,4 @@
-"""Alarms and stalls of a monitor in operation, in sentences for whoever is on call."""
+"""Alarms and stalls of a monitor in operation, as sentences for whoever is on call."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray
 
-# What each row adds to the sums of its test.
+# The contribution of each row to the sums of its test.
 SCORE_SUMS = ("rows", "percentile", "distance")
 LABEL_SUMS = tuple(
     f"{what}_{where}"
     for where in ("below", "above")
     for what in ("labels", "positives", "expected")
 )
-DIRECTIONS = {  # of the bets on one side: p-values are too small, too large
+DIRECTIONS = {  # of the bets on p-values that are too small, or too large
     "scores": ("lower", "higher"),
     "labels": ("more positives", "fewer positives"),
     "slope": ("steeper", "flatter"),
 }
-SPREADS = ("wider", "narrower")  # p-values are too near the ends, the middle
+SPREADS = ("wider", "narrower")  # p-values are too near the ends, or the middle
 WHAT = {
     "lower": "scores are lower than before",
     "higher": "scores are higher than before",
@@ -44,7 +44,7 @@ ADVICE = (
 
 
 def direction_of(test: str, bet: int) -> str:
-    """Say which way the data have gone if this bet wins; the first is none at all."""
+    """Return the direction of the change if this bet wins; the first bet is no bet."""
     side, stake = divmod(bet - 1, STAKES.size)
     too_large = STAKES[stake] > 0
     if side == 0:
@@ -53,23 +53,23 @@ def direction_of(test: str, bet: int) -> str:
 
 
 def score_terms(p: FloatArray) -> FloatArray:
-    """Return what rows add to the sums of a test of scores."""
+    """Return the contributions of rows to the sums of a test of scores."""
     return np.column_stack([np.ones(p.size), 100 * p, 100 * np.abs(p - 0.5)])
 
 
 def label_terms(y: Any, expected: FloatArray, below: Any) -> FloatArray:
-    """Return what rows add to the sums of a test of labels."""
+    """Return the contributions of rows to the sums of a test of labels."""
     one_side = np.column_stack([np.ones(y.size), y, expected])
     return np.hstack([one_side * side[:, None] for side in (below, ~below)])
 
 
 class Alarm(NamedTuple):
-    """An alarm as it was raised."""
+    """An alarm, as it was raised."""
 
     test: str
     group: str | None
     row: int  # of the stream, at which the capital reached the limit
-    file: str  # which brought this row
+    file: str  # that contains this row
     date: str
     direction: str
     since_row: int  # an estimate
@@ -79,7 +79,7 @@ class Alarm(NamedTuple):
 
     @property
     def size(self) -> str:
-        """How large the change is, by the rows between its estimate and the alarm."""
+        """The size of the change, by the rows between its estimate and the alarm."""
         sums = self.since
         if self.test == "scores":
             n = sums["rows"]
@@ -110,7 +110,7 @@ class Alarm(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What happened, since when, and how large it is."""
+        """What happened, since when, and how large the change is."""
         where = "" if self.group is None else f" of group {self.group!r}"
         return (
             f"{WHAT[self.direction]}{where}. Raised in {self.file!r} ({self.date}); "
@@ -121,7 +121,7 @@ class Alarm(NamedTuple):
 
 
 def _rates(sums: Mapping[str, float], end: str, what: str) -> str:
-    """Compare how many are positive with how many were expected."""
+    """Compare the number of positives with the expected number."""
     n = sums[f"labels{end}"]
     observed, expected = (
         100 * sums[f"{each}{end}"] / n for each in ("positives", "expected")
@@ -132,19 +132,19 @@ def _rates(sums: Mapping[str, float], end: str, what: str) -> str:
 
 
 class Stall(NamedTuple):
-    """Why labels are tested no longer, or hardly."""
+    """Why labels are no longer tested, or hardly."""
 
     reason: str  # "held back", "no labels", "no label yet" or "dropped"
-    row: int  # of the stream: the first without a label, or that was dropped
+    row: int  # of the stream: the first without a label, or dropped
     id: str | None
-    file: str  # which brought this row
+    file: str  # that contains this row
     date: str
-    n_rows: int  # that it holds back, that wait, or were dropped
+    n_rows: int  # held back, waiting, or dropped
     max_wait: int
 
     @property
     def sentence(self) -> str:
-        """What is the matter, and what to do."""
+        """What is wrong, and what to do."""
         which = f"row {self.row:,} of the stream" if self.id is None else f"{self.id!r}"
         which += f" of {self.file!r} ({self.date})"
         if self.reason == "dropped" and self.id is None:

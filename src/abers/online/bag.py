@@ -1,9 +1,9 @@
 """A bag of rows: the p-values of each new row, given those before it.
 
 The hypothesis is that the calibration rows and the rows of the stream are exchangeable:
-drawn from one distribution, in no particular order. Under it, given all rows so far but
-not their order, the newest is equally likely to be any of them. That makes three
-p-values of a row uniform, and each of them independent of the earlier ones of its kind:
+drawn from one distribution, in no particular order. Then, given all rows so far but not
+their order, the newest is equally likely to be any of them. So three p-values of a row
+are uniform, and each is independent of the earlier ones of its kind:
 
 - of its score, by its rank among all scores so far, with ties broken at random;
 - of its label. The bounds at its score, before it joins the bag, are (p0, p1). Once it
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 
 class LabelTests(NamedTuple):
-    """What labels say, row by row."""
+    """The results of testing labels, row by row."""
 
     p: FloatArray
     turned: NDArray[np.bool_]
-    expected: FloatArray  # the middle of the bounds before the row
+    expected: FloatArray  # the midpoint of the bounds before the row
 
     @property
     def slope(self) -> FloatArray:
-        """The p-values turned round where they are to be."""
+        """The p-values, reversed where the test of the slope requires it."""
         return np.where(self.turned, 1 - self.p, self.p)
 
 
 class Bag:
-    """Rows that only grow in number, and random numbers that break ties.
+    """A growing bag of rows, and the random numbers that break ties.
 
-    Scores and labels are two bags: a row may never get a label.
+    Scores and labels are two separate bags, since a row may never get a label.
     """
 
     def __init__(
@@ -58,8 +58,9 @@ class Bag:
         seed: np.random.SeedSequence,
         others: IntArray | None = None,
     ) -> None:
-        """Begin with these counts at distinct scores; `others` have no label."""
-        # As counts: a short file may hold large ones, and must not take their memory.
+        """Start with these counts at distinct scores; `others` have no label."""
+        # As counts: a short file may hold large ones, and must not need their size in
+        # memory.
         counts = negatives + positives
         self.n_labels = int(counts.sum())
         if others is not None:
@@ -78,19 +79,19 @@ class Bag:
         return scores, negatives.view(np.int64), positives.view(np.int64)
 
     def skip(self, n_scores: int, n_labels: int) -> None:
-        """Go on behind the random numbers of so many rows and labels."""
+        """Skip the random numbers of this many rows and labels."""
         self._for_scores.advance(n_scores)
         self._for_labels.advance(n_labels)
 
     def add_scores(self, scores: FloatArray) -> tuple[IntArray, IntArray]:
-        """Add scores; return how many before each lie below it, or equal it."""
+        """Add scores; return how many earlier ones are below each, or equal it."""
         below, equal = (np.empty(scores.size, dtype=np.int64) for _ in range(2))
         self._ranks.rank_then_add(scores, below, equal)
         self.n_scores += scores.size
         return below, equal
 
     def test_scores(self, scores: FloatArray) -> FloatArray:
-        """Add scores; return the p-value of each among those before it."""
+        """Add scores; return the p-value of each among the earlier ones."""
         n_with = self.n_scores + np.arange(1, scores.size + 1)
         below, equal = self.add_scores(scores)
         draws = _uniform(self._for_scores, scores.size)
@@ -98,7 +99,7 @@ class Bag:
         return p
 
     def test_labels(self, scores: FloatArray, y: IntArray) -> LabelTests:
-        """Add labels; return what each says, given the bounds at its score before."""
+        """Add labels; return the result for each, given the bounds before it."""
         ones_before = self._labels.totals()[1]
         n_with = self.n_labels + np.arange(1, y.size + 1)
         bounds = np.empty((y.size, 2))
@@ -113,7 +114,7 @@ class Bag:
 
 
 def _uniform(generator: np.random.PCG64, n: int) -> FloatArray:
-    """Draw numbers between 0 and 1, neither of which occurs.
+    """Draw numbers strictly between 0 and 1.
 
     The raw bits of a generator never change between versions of numpy.
     """

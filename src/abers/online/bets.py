@@ -1,10 +1,10 @@
 """Bets: capital that is not expected to grow while p-values are uniform.
 
-A bet multiplies what is placed on it by a factor whose mean is 1 if the p-value is
-uniform given those before it. So the capital is a test martingale: it starts at 1, and
-the probability that it ever reaches c is at most 1/c (Ville). Which bets are made is
-settled in advance; how capital moves between them depends on past factors of the same
-test alone (`kernel/jumper.hpp`).
+A bet multiplies its stake by a factor whose mean is 1 if the p-value is uniform given
+the earlier ones. So the capital is a test martingale: it starts at 1, and the
+probability that it ever reaches c is at most 1/c (Ville). The bets are fixed in
+advance; how capital moves between them depends only on past factors of the same test
+(`kernel/jumper.hpp`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     Factors = Callable[[FloatArray], FloatArray]
 
-RATES = np.array([0.0, 1e-4, 1e-3])  # shares of the capital that jump in a round
-STAKES = np.array([0.3, -0.3, 0.6, -0.6, 1.2, -1.2])  # of 1 + e (p - 1/2)
-BEFORE_ALL = -1  # in the place of a row
-ROUNDS_AT_ONCE = 2**14  # rounds whose factors are held at a time
+RATES = np.array([0.0, 1e-4, 1e-3])  # shares of the capital that change bets per round
+STAKES = np.array([0.3, -0.3, 0.6, -0.6, 1.2, -1.2])  # e in the factor 1 + e (p - 1/2)
+BEFORE_ALL = -1  # in place of a row number
+ROUNDS_AT_ONCE = 2**14  # rounds whose factors are in memory at once
 
 
 def on_one_side(p: FloatArray) -> FloatArray:
-    """Bet that p-values are too small, or too large; the first bet is none at all."""
+    """Bet that p-values are too small, or too large; the first bet is no bet."""
     return _with_none(1 + np.multiply.outer(p - 0.5, STAKES))
 
 
 def on_either_side(p: FloatArray) -> FloatArray:
-    """Bet on that, or that p-values are too near the ends, or the middle."""
+    """Bet as above, or that p-values are too near the ends, or the middle."""
     away = np.abs(2 * p - 1) - 0.5
     factors = 1 + np.multiply.outer(away, STAKES)
     return np.concatenate([on_one_side(p), factors], axis=1)
@@ -45,7 +45,7 @@ def _with_none(factors: FloatArray) -> FloatArray:
 
 
 class Capital:
-    """What bets have made of 1; given by its logarithm, for it may exceed a double."""
+    """What bets have made of a capital of 1, as a logarithm, since it may be huge."""
 
     def __init__(self, factors: Factors, n_bets: int) -> None:
         self.factors = factors
@@ -54,9 +54,9 @@ class Capital:
         self.log = 0.0
 
     def play(self, p: FloatArray) -> FloatArray:
-        """Play a round for each p-value; return the logarithm of the capital after it.
+        """Play a round for each p-value; return the log-capital after each.
 
-        Rounds may come one by one or many at a time: the bits are the same.
+        Rounds may be played one by one or many at a time, with the same bits.
         """
         path = np.empty(p.size)
         for start in range(0, path.size, ROUNDS_AT_ONCE):
@@ -75,30 +75,30 @@ class Capital:
 
 
 class TracedCapital(Capital):
-    """Capital of which each bet knows where it last stood at its minimum.
+    """Capital that also tracks where each bet was last at its minimum.
 
-    Bets that win now have lost until something changed: so the minimum of the one that
-    has won most is an estimate of when that was. Sums over rows, whatever they are of,
-    are known as they were at the minimum: those since then tell the size of the change.
+    Bets that win now were losing until something changed. So the minimum of the bet
+    that has won most is an estimate of the time of the change. Running sums over the
+    rows are stored at that minimum: the sums since then show the size of the change.
     """
 
     def __init__(self, factors: Factors, n_bets: int, n_sums: int) -> None:
         super().__init__(factors, n_bets)
         self.bet_logs = np.zeros(n_bets)
         self.least_logs = np.zeros(n_bets)
-        self.least_rows = np.full(n_bets, BEFORE_ALL)  # after which it stood there
+        self.least_rows = np.full(n_bets, BEFORE_ALL)  # after which it was there
         self.sums = np.zeros(n_sums)
         self.least_sums = np.zeros((n_bets, n_sums))
 
     def trace(self, p: FloatArray, rows: IntArray, terms: FloatArray) -> FloatArray:
-        """Play, and follow each bet; `terms` is what each row adds to the sums."""
+        """Play, and track each bet; `terms` are what each row adds to the sums."""
         for start in range(0, p.size, ROUNDS_AT_ONCE):
             some = slice(start, start + ROUNDS_AT_ONCE)
             self._follow(np.log(self.factors(p[some])), rows[some], terms[some])
         return self.play(p)
 
     def _follow(self, gains: FloatArray, rows: IntArray, terms: FloatArray) -> None:
-        # With what was before as the first row, sums are the same however rows come.
+        # The earlier sum comes first, so sums do not depend on how rows are batched.
         logs = np.cumsum(np.vstack([self.bet_logs, gains]), axis=0)[1:]
         sums = np.cumsum(np.vstack([self.sums, terms]), axis=0)[1:]
         places = len(logs) - 1 - np.argmin(logs[::-1], axis=0)  # the last minimum
@@ -118,7 +118,7 @@ class TracedCapital(Capital):
         return np.concatenate(parts) + 0.0
 
     def restore(self, floats: FloatArray, least_rows: IntArray) -> None:
-        """Become what such numbers describe."""
+        """Restore the state from these numbers."""
         n_bets, n_sums = self.least_logs.size, self.sums.size
         sizes = [self.weights.size, 2, n_bets, n_bets, n_sums]
         weights, of_all, logs, least, sums, least_sums = np.split(
@@ -131,21 +131,21 @@ class TracedCapital(Capital):
         self.least_rows = least_rows.copy()
 
     def winner(self) -> int:
-        """Return the bet that has most of the capital, apart from none at all."""
+        """Return the bet with the most capital, other than no bet."""
         return 1 + int(self.weights.sum(axis=0)[1:].argmax())
 
 
 def capital_for(test: str) -> Capital:
-    """Return the capital with which a test begins."""
+    """Return the initial capital of a test."""
     return Capital(*BETS[test])
 
 
 def traced_capital_for(test: str, n_sums: int) -> TracedCapital:
-    """Return the same, which traces its bets."""
+    """Return the initial capital of a test, with tracking."""
     return TracedCapital(*BETS[test], n_sums)
 
 
-BETS: dict[str, tuple[Factors, int]] = {  # of each test, and how many
+BETS: dict[str, tuple[Factors, int]] = {  # for each test, and how many
     "scores": (on_either_side, 1 + 2 * STAKES.size),
     "labels": (on_one_side, 1 + STAKES.size),
     "slope": (on_one_side, 1 + STAKES.size),

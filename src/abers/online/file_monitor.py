@@ -1,10 +1,10 @@
-"""A monitor of files: rows come in some, their labels in others, by id.
+"""A monitor of files: rows arrive in some, their labels in others, matched by id.
 
-Rows are tested in the order in which they came. A label waits for its turn: one that
-is missing holds back those after it, until `max_wait` rows have come after its row.
-Then the row is dropped, before its label is known, and counted. What is kept does not
-grow with the rows: counts on a grid of scores, the rows that wait, hashes of the last
-ids, and a line per file.
+Rows are tested in order of arrival. A label waits for its turn: a missing one holds
+back those after it, until `max_wait` rows have come after its row. Then the row is
+dropped, before its label is known, and counted. Memory does not grow with the number of
+rows: it holds counts on a grid of scores, the waiting rows, hashes of recent ids, and a
+line per file.
 """
 
 from __future__ import annotations
@@ -69,47 +69,48 @@ if TYPE_CHECKING:
 
 SCORE_BITS = 10  # about three digits
 MAX_WAIT = 10_000
-REMEMBERED = 100_000  # ids of rows, of which the last are all known again
+REMEMBERED = 100_000  # ids of rows; at least this many recent ones are recognised
 MOST_BITS = 53
 SKETCH = 64  # hashes of each file's ids, the least, which are kept for ever
-DELAYS = 54  # counts of labels by the number of bits of their delay in rows
-USUAL = 0.99  # share of labels that come within the usual delay
-FIRST_LABEL = 0.1  # share of `max_wait` within which some label should come
+DELAYS = 54  # classes of delays in rows, by number of bits
+USUAL = 0.99  # share of labels within the usual delay
+FIRST_LABEL = 0.1  # share of `max_wait` in which at least one label should come
 PROTECTED = "protected_"  # prefix of arrays
 ARRAYS_OF_PROTECTED = layout_of(Protected).arrays
 
 
 def is_wait(value: object) -> bool:
-    """Return whether this is a number of rows to wait for a label."""
+    """Return whether this is a valid number of rows to wait for a label."""
     return is_whole(value) and value != 0
 
 
 def is_bits(value: object) -> bool:
-    """Return whether this is a number of significant bits of a score."""
+    """Return whether this is a valid number of significant bits of a score."""
     return type(value) is int and 1 <= value <= MOST_BITS
 
 
 def is_list(value: object) -> bool:
-    """Return whether this is a list, which `_flaw` looks into."""
+    """Return whether this is a list, which `_flaw` checks in detail."""
     return isinstance(value, list)
 
 
 def is_dict_or_none(value: object) -> bool:
-    """Return whether these may be facts, which `_flaw` looks into, or None."""
+    """Return whether this is a dict, which `_flaw` checks in detail, or None."""
     return value is None or isinstance(value, dict)
 
 
 def is_stall(value: object) -> bool:
-    """Return whether this is a stall, or none."""
+    """Return whether this is a stall, or None."""
     return value is None or _is_made_as(Stall, value)
 
 
 class FileMonitor(Stored):
-    """What `abers monitor` keeps; see `abers.Monitor` for the tests.
+    """The state of `abers monitor`; see `abers.Monitor` for the tests.
 
-    Made by `begin`; `add_rows` and `add_labels` take the contents of a file each. They
-    raise before anything is changed, or take it all. Without groups it protects the
-    rule of its calibration rows, too, for rows whose probability is asked for.
+    Made by `begin`; `add_rows` and `add_labels` take the contents of one file each.
+    They either raise without changing anything, or accept the whole file. Without
+    groups, it can also protect the rule of its calibration rows, for rows whose
+    probability is asked for.
     """
 
     _layout: ClassVar = Layout(
@@ -147,9 +148,9 @@ class FileMonitor(Stored):
         groups: Sequence[str | None],
         counts: Sequence[GridCounts],
     ) -> None:
-        """Begin with what the calibration rows of each group are."""
+        """Start from the calibration rows of each group."""
         self.alpha: float = settings["alpha"]
-        self.has_ids: bool = settings["has_ids"]  # so labels can come later
+        self.has_ids: bool = settings["has_ids"]  # then labels can come later
         self.increasing: bool = settings["increasing"]
         self.max_wait: int = settings["max_wait"]
         self.score_bits: int = settings["score_bits"]
@@ -168,12 +169,12 @@ class FileMonitor(Stored):
         self.ledger: list[LedgerLine] = []
         self.alarms: list[Alarm] = []
         self.stall: Stall | None = None
-        self.protected: Protected | None = None  # groups have none
+        self.protected: Protected | None = None  # None with groups
         self._first_dropped: tuple[int, str | None] | None = None  # since `judge`
         self.waiting = Waiting.none()
-        self.early: dict[str, tuple[int, int]] = {}  # label, and rows when it came
+        self.early: dict[str, tuple[int, int]] = {}  # label, and rows at its arrival
         self.recent_ids = np.empty(0, dtype=np.int64)
-        self.sketches: list[IntArray] = []  # of each file
+        self.sketches: list[IntArray] = []  # one per file
         self.delays = np.zeros(DELAYS, dtype=np.int64)
 
     @classmethod
@@ -184,7 +185,7 @@ class FileMonitor(Stored):
         groups: Sequence[str] | None = None,
         **settings: Any,
     ) -> FileMonitor:
-        """Begin with calibration rows."""
+        """Start a monitor from calibration rows."""
         names: tuple[str | None, ...] = (None,)
         codes = np.zeros(scores.size, dtype=np.int64)
         if groups is not None:
@@ -205,7 +206,7 @@ class FileMonitor(Stored):
 
     @property
     def n_rows(self) -> int:
-        """Rows of the stream."""
+        """Number of rows of the stream."""
         return sum(line.counts.n_rows for line in self.ledger)
 
     @property
@@ -214,11 +215,11 @@ class FileMonitor(Stored):
         return len(TESTS) * len(self.groups) / self.alpha
 
     def note_calibration(self, file: FileFacts, ids: Sequence[str]) -> None:
-        """Note a file of calibration rows."""
+        """Record a file of calibration rows."""
         self._note(file, "calibration", NO_COUNTS, hashes_of_ids(ids))
 
     def digests(self) -> set[str]:
-        """Return the SHA-256 of each file that was read."""
+        """Return the SHA-256 of each file that was added."""
         return {line.file.digest for line in self.ledger}
 
     def add_rows(
@@ -231,26 +232,26 @@ class FileMonitor(Stored):
         *,
         protect: bool = False,
     ) -> Taken:
-        """Take rows.
+        """Add rows.
 
         Parameters
         ----------
         file : FileFacts
-            Which brought them.
+            The file they come from.
         scores, labels : ndarray of shape (n,)
-            In the order in which the rows came; a label is -1 if it is not known.
+            In order of arrival; an unknown label is -1.
         ids : sequence of n texts, default=()
-            By which labels find their rows, if the monitor knows ids.
+            To match later labels, if the monitor uses ids.
         groups : sequence of n texts, default=None
-            If the monitor knows groups.
+            If the monitor uses groups.
         protect : bool, default=False
             Whether to issue a protected probability for each row.
 
         Returns
         -------
         Taken
-            How many rows had a group without calibration rows, and were left out; and
-            what was issued.
+            How many rows were left out since their group has no calibration rows, and
+            the issued probabilities.
         """
         if protect:
             self.check_protects()
@@ -284,20 +285,20 @@ class FileMonitor(Stored):
         return Taken(int((~kept).sum()), issued)
 
     def add_labels(self, file: FileFacts, ids: Sequence[str], labels: IntArray) -> int:
-        """Take labels of rows, by their ids.
+        """Add labels of rows, by id.
 
         Parameters
         ----------
         file : FileFacts
-            Which brought them.
+            The file they come from.
         ids, labels : sequence of n texts, ndarray of shape (n,)
-            In any order. A label that is -1 is still not known.
+            In any order. A label of -1 is still unknown.
 
         Returns
         -------
         int
-            Labels of rows that have one, or were dropped: these are of no use. Labels
-            of rows that have not come are kept for them.
+            Number of unused labels, whose rows already have one or were dropped. Labels
+            of rows that have not come yet are kept.
         """
         places = {one: place for place, one in enumerate(self.waiting.ids)}
         own = self.waiting.labels.copy()
@@ -325,7 +326,7 @@ class FileMonitor(Stored):
         return n_gone
 
     def check_protects(self) -> None:
-        """Refuse to protect the probabilities of groups."""
+        """Raise if probabilities of groups should be protected."""
         if self.protected is None:
             msg = (
                 "a state with --by must be followed without --protect, which is for "
@@ -336,7 +337,7 @@ class FileMonitor(Stored):
     def _issue(
         self, scores: FloatArray, labels: IntArray, ids: Sequence[str]
     ) -> FloatArray:
-        """Issue a probability for each row, then learn the labels that are known."""
+        """Issue a probability for each row, then learn the known labels."""
         if self.protected is None:
             return np.empty(0)
         keys: Sequence[int | str] = ids if self.has_ids else range(scores.size)
@@ -344,13 +345,13 @@ class FileMonitor(Stored):
         known = labels >= 0
         rows = np.flatnonzero(known).tolist()
         self.protected.update(scores[rows], labels[rows], [keys[i] for i in rows])
-        if not self.has_ids:  # no other label can come
+        if not self.has_ids:  # no labels can come later
             rows = np.flatnonzero(~known).tolist()
             self.protected.drop(scores[rows], [keys[i] for i in rows])
         return issued
 
     def _learn(self, places: Sequence[int]) -> None:
-        """Tell what was issued for waiting rows the labels that have come for them."""
+        """Pass labels that have come to the protection of the waiting rows."""
         mine = self._issued(places)
         if self.protected is not None and mine:
             ids = [self.waiting.ids[place] for place in mine]
@@ -358,21 +359,21 @@ class FileMonitor(Stored):
             self.protected.update(self.waiting.scores[at], self.waiting.labels[at], ids)
 
     def _forget(self, places: Sequence[int]) -> None:
-        """Take rows that are dropped off the account."""
+        """Remove dropped rows from the account."""
         mine = self._issued(places)
         if self.protected is not None and mine:
             ids = [self.waiting.ids[place] for place in mine]
             self.protected.drop(self.waiting.scores[np.array(mine)], ids)
 
     def _issued(self, places: Sequence[int]) -> list[int]:
-        """Return those of the places whose row has a probability, but no label."""
+        """Return the places whose rows have a probability but no label."""
         if self.protected is None or not self.protected.n_waiting:
             return []
         waits = set(self.protected.waiting_ids)
         return [place for place in places if self.waiting.ids[place] in waits]
 
     def set_max_wait(self, max_wait: int) -> None:
-        """Wait for labels so many rows from now on."""
+        """From now on, wait this many rows for a label."""
         self.max_wait = max_wait
         used, dropped = self._use_labels(self.n_rows)
         last = self.ledger[-1]
@@ -385,7 +386,7 @@ class FileMonitor(Stored):
         self._first_dropped, self.stall = None, self._overdue(used)
 
     def judge(self, n_before: int) -> None:
-        """Say whether labels stall, by the lines of the ledger from this one on."""
+        """Check whether labels stall, by the lines of the ledger from this one on."""
         lines = self.ledger[n_before:]
         n_rows, given, used, dropped, _ = np.sum(
             [NO_COUNTS, *(line.counts for line in lines)], axis=0
@@ -394,14 +395,14 @@ class FileMonitor(Stored):
             return  # nothing came, so nothing has changed
         self.stall = None
         first, self._first_dropped = self._first_dropped, None
-        has_labels = self.delays.any()  # has any label ever come?
+        has_labels = self.delays.any()  # has any label come yet?
         if first is not None and (2 * dropped > n_rows or not has_labels):
             self.stall = self._stall("dropped", *first, dropped)
         else:
             self.stall = self._overdue(used)
 
     def _overdue(self, n_used: int) -> Stall | None:
-        """Say if a label is overdue, and stops more than could be tested."""
+        """Return the stall if a label is overdue and blocks more than was tested."""
         labels = self.waiting.labels
         is_unknown = labels == UNKNOWN
         if not is_unknown.any():
@@ -412,7 +413,7 @@ class FileMonitor(Stored):
         row = self.n_rows - labels.size + place
         reason = "held back" if n_held else "no labels"
         if not self.delays.any():
-            # How long labels take is not known yet; a first file may be a large one.
+            # The usual delay is unknown at first; a first file may be a large one.
             is_first = self.place_of(row) == self.place_of(self.n_rows - 1)
             if is_first or waited <= FIRST_LABEL * self.max_wait:
                 return None
@@ -422,11 +423,11 @@ class FileMonitor(Stored):
         return self._stall(reason, row, self.waiting.ids[place], n_held or n_unknown)
 
     def file_of(self, row: int) -> FileFacts:
-        """Return the file that brought a row of the stream."""
+        """Return the file that contains a row of the stream."""
         return self.ledger[self.place_of(row)].file
 
     def place_of(self, row: int) -> int:
-        """Return the place of that file in the ledger."""
+        """Return the position of that file in the ledger."""
         ends = np.cumsum([line.counts.n_rows for line in self.ledger])
         place = int(np.searchsorted(ends, row, side="right"))
         return min(place, len(self.ledger) - 1)
@@ -436,7 +437,7 @@ class FileMonitor(Stored):
         return Stall(reason, row, one, file.name, file.date, n, self.max_wait)
 
     def _usual_delay(self) -> float:
-        """Return a delay in rows, within which nearly all labels have come so far."""
+        """Return a delay, in rows, within which nearly all labels came so far."""
         counts = np.cumsum(self.delays)
         bits = int(np.searchsorted(counts, USUAL * counts[-1]))
         return 2.0**bits - 1
@@ -444,7 +445,7 @@ class FileMonitor(Stored):
     def _refuse_known(
         self, file: FileFacts, ids: Sequence[str], hashes: IntArray
     ) -> None:
-        """Refuse rows that came before."""
+        """Raise for rows that came before."""
         known = np.isin(hashes, self._known_hashes())
         if known.any():
             first = int(known.argmax())
@@ -478,7 +479,7 @@ class FileMonitor(Stored):
     def _codes(
         self, groups: Sequence[str] | None, n: int
     ) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Return the groups of rows that have calibration rows, and which those are."""
+        """Return the group codes of rows with calibration rows, and their mask."""
         if groups is None:
             return np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
         places = {name: place for place, name in enumerate(self.groups)}
@@ -486,7 +487,7 @@ class FileMonitor(Stored):
         return codes[codes >= 0], codes >= 0
 
     def _forget_early(self, n_rows: int) -> None:
-        """Drop labels whose rows have not come for long."""
+        """Drop labels whose rows are long overdue."""
         self.early = {
             one: (label, at)
             for one, (label, at) in self.early.items()
@@ -494,7 +495,7 @@ class FileMonitor(Stored):
         }
 
     def _use_labels(self, n_rows: int) -> tuple[int, int]:
-        """Test labels that none holds back; return how many, and how many dropped."""
+        """Test labels that are not held back; return how many, and the rows dropped."""
         labels = self.waiting.labels
         usable = labels != UNKNOWN
         usable[: max(0, labels.size - self.max_wait)] = True
@@ -521,7 +522,7 @@ class FileMonitor(Stored):
     def _note(
         self, file: FileFacts, kind: str, counts: FileCounts, hashes: IntArray
     ) -> None:
-        """Write a line of the ledger, and what alarms were raised in it."""
+        """Add a line to the ledger, with the alarms raised in it."""
         self.ledger.append(LedgerLine(file, kind, counts, self._log_capitals()))
         self.sketches.append(np.sort(hashes)[:SKETCH])
         self._note_alarms()
@@ -547,7 +548,7 @@ class FileMonitor(Stored):
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found so far, ready for JSON.
+        """Return the findings so far, ready for JSON.
 
         Returns
         -------
@@ -919,14 +920,14 @@ def _counts(scores: FloatArray, labels: IntArray) -> GridCounts:
 
 
 def _counts_of(arrays: Arrays) -> list[GridCounts]:
-    """Return the counts of each group, whose arrays stand end to end."""
+    """Return the counts of each group, stored end to end."""
     ends = np.cumsum(arrays["n_scores"])[:-1]
     columns = (np.split(arrays[name], ends) for name in GridCounts._fields)
     return [GridCounts(*each) for each in zip(*columns, strict=True)]
 
 
 def _split(values: Any, n: int) -> Any:
-    """Return as many rows of equal length."""
+    """Split an array into this many rows of equal length."""
     return values.reshape(n, -1)
 
 

@@ -1,4 +1,4 @@
-"""What a monitor knows of files, of ids, and of rows that wait for their label."""
+"""What a monitor knows of files, ids, and rows that wait for their labels."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-NEVER = -2  # in the place of a label that cannot come
+NEVER = -2  # in place of a label that cannot come
 KINDS = ("calibration", "rows", "labels")
 HASH_BYTES = 8
 
 
 class FileFacts(NamedTuple):
-    """What tells a file apart."""
+    """The facts that identify a file."""
 
     name: str
-    date: str  # of its last change
+    date: str  # of its last modification
     digest: str  # SHA-256
 
 
 class FileCounts(NamedTuple):
-    """What a file brought, and what it led to."""
+    """What a file contained, and what it led to."""
 
     n_rows: int
-    n_labels: int  # that came with it for rows that wait
-    n_used: int  # labels that were tested
-    n_dropped: int  # rows whose label had not come
-    n_protected: int  # rows for which a protected probability was issued
+    n_labels: int  # for waiting rows
+    n_used: int  # labels tested
+    n_dropped: int  # rows without a label in time
+    n_protected: int  # rows with a protected probability
 
 
 NO_COUNTS = FileCounts(0, 0, 0, 0, 0)
 
 
 class LedgerLine(NamedTuple):
-    """A file in the order in which files were read."""
+    """A file of the ledger, in reading order."""
 
     file: FileFacts
     kind: str
     counts: FileCounts
-    log_capitals: FloatArray  # of each group and test, behind the file
+    log_capitals: FloatArray  # of each group and test, after the file
 
 
 class Taken(NamedTuple):
-    """What became of the rows of a file."""
+    """What was done with the rows of a file."""
 
-    n_left_out: int  # of groups without calibration rows
-    issued: FloatArray | None  # protected probabilities of the others, if asked for
+    n_left_out: int  # in groups without calibration rows
+    issued: FloatArray | None  # protected probabilities of the others, if requested
 
 
 class Waiting(NamedTuple):
-    """Rows whose labels have not been tested; they are the last of the stream."""
+    """The rows whose labels have not been tested: the last rows of the stream."""
 
     scores: FloatArray
     labels: IntArray
     groups: IntArray
-    ids: tuple[str, ...]  # none if rows have none
+    ids: tuple[str, ...]  # empty if rows have no ids
 
     @staticmethod
     def none() -> Waiting:
@@ -69,7 +69,7 @@ class Waiting(NamedTuple):
         return Waiting(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), ())
 
     def joined(self, others: Waiting) -> Waiting:
-        """Return these rows and others after them."""
+        """Return these rows followed by others."""
         return Waiting(
             np.concatenate([self.scores, others.scores]),
             np.concatenate([self.labels, others.labels]),
@@ -83,7 +83,7 @@ class Waiting(NamedTuple):
 
 
 def hashes_of_ids(ids: Iterable[str]) -> IntArray:
-    """Return numbers of 64 bits that stand for ids."""
+    """Return a 64-bit hash of each id."""
     digests = (
         hashlib.blake2b(one.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES)
         for one in ids
@@ -98,7 +98,7 @@ def as_bytes(ids: Sequence[str]) -> Any:
 
 
 def from_bytes(stored: Any) -> tuple[str, ...] | None:
-    """Return the ids that bytes hold; None if they hold anything else."""
+    """Return the ids stored in bytes; None if invalid."""
     if not stored.size:
         return ()
     try:

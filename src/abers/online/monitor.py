@@ -1,10 +1,10 @@
-"""A monitor of a stream: tests that may be looked at after every row, for ever.
+"""A monitor of a stream: tests that may be checked after every row, without end.
 
-The calibration rows and the rows of the stream are taken to be exchangeable, which
-makes three p-values of each row uniform (`bag`).
+Under the hypothesis that calibration rows and stream are exchangeable, three p-values
+of each row are uniform (`bag`).
 
 Each test bets on its own p-values (`bets`). P-values of different tests depend on each
-other, so capital is neither shared nor moved between tests; each has a third of alpha.
+other, so tests do not share or exchange capital; each has a third of alpha.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PValues(NamedTuple):
 
 
 class UnlabelledRows(NamedTuple):
-    """Rows of the stream whose labels are not known, and their scores."""
+    """Rows of the stream with unknown labels, and their scores."""
 
     rows: IntArray
     scores: FloatArray
@@ -70,20 +70,21 @@ class MonitorState:
     n_calibration, n_rows, n_labels : int
         Calibration rows, rows of the stream, and those whose labels have been used.
     n_waiting, n_dropped : int
-        Rows whose labels have not been used yet, and rows dropped by `max_wait`.
+        Rows whose labels have not been used yet, and rows dropped because of
+        `max_wait`.
     capital_scores, capital_labels, capital_slope : float
-        What each test has made of 1.
+        What each test has made of an initial capital of 1.
     limit : float
         The capital at which a test raises the alarm: 3 / alpha.
     alarm : bool
-        Whether a test has reached the limit; this never goes back to False.
+        Whether any test has reached the limit; once True, always True.
     alarms : dict
-        The tests that have, and the row of the stream at which each did; from 0.
+        For each test that has, the row of the stream at which it did, from 0.
     since_row : int or None
         The first of these rows.
     p_values : PValues
-        Those of each test, all rows so far: `scores` has one for each row, `labels` and
-        `slope` one for each label that has been used.
+        The p-values of each test: `scores` has one for each row, `labels` and `slope`
+        one for each label used.
     alpha : float
         The largest probability that there is ever a false alarm.
     """
@@ -104,12 +105,12 @@ class MonitorState:
     alpha: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the p-values as plain types that JSON knows.
+        """Return everything but the p-values as plain JSON types.
 
         Returns
         -------
         dict
-            A capital beyond a double is "inf".
+            A capital too large for a double is "inf".
         """
         plain: dict[str, Any] = as_json(self)
         del plain["p_values"]
@@ -126,47 +127,46 @@ class MonitorState:
 
 
 def is_seed(value: object) -> bool:
-    """Return whether this is a seed of random numbers."""
+    """Return whether this is a valid random seed."""
     return type(value) is int and 0 <= value <= LARGEST_SEED
 
 
 def is_positive_count(value: object) -> bool:
-    """Return whether this is a number of rows, at least one."""
+    """Return whether this is a positive number of rows."""
     return value is not None and is_window(value)
 
 
 class Monitor(Stored):
     """Watch a stream of scores and labels, and raise an alarm if it has changed.
 
-    Three tests bet against the stream being like the calibration rows: one on the
-    scores, one on the rate of positives at a given score, one on how steeply it rises
-    with the score. As long as all rows are exchangeable, the probability that there is
-    *ever* an alarm is at most `alpha`, however long the stream is and however often one
-    looks. That needs a model that was trained on other rows, and labels whose delay
-    does not depend on what they are.
+    Three tests bet that the stream differs from the calibration rows: one on the
+    scores, one on the rate of positives at a given score, one on how steeply that rate
+    rises with the score. As long as all rows are exchangeable, the probability that
+    there is *ever* an alarm is at most `alpha`, however long the stream is and however
+    often you look. This requires a model trained on other rows, and labels whose delay
+    does not depend on their value.
 
-    All rows are kept for comparison; none leaves. After an alarm it is for you to
-    decide: recalibrate, and begin a new monitor with the new calibration rows.
+    All rows are kept for comparison. After an alarm, the decision is yours: usually,
+    recalibrate and start a new monitor with the new calibration rows.
 
-    Threads may share it: one changes it at a time, and what others read or save is the
-    monitor before a batch of rows or after it, never half of it. Rows of two threads
-    come in the order in which `update` is called; which that is, is for you to see to.
+    Threads may share it: one changes it at a time, and others read or save it as it is
+    before or after a whole batch of rows. Rows of two threads count in the order of
+    their `update` calls, which is up to you.
 
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Of the calibration rows. Real numbers, ±inf allowed, NaN refused.
+        Scores of the calibration rows. Real numbers, ±inf allowed, NaN refused.
     labels : array-like of shape (n,)
         0 or 1, or bool.
     alpha : float, default=0.01
         The largest probability that there is ever a false alarm.
     random_state : int, default=0
-        Seed of the random numbers that break ties; the same seed, the same result. None
-        draws one.
+        Seed of the random numbers that break ties. None draws a seed.
     max_wait : int, default=10_000
-        How many rows may come before the label of a row does; then the row is dropped
-        from the tests of labels. None waits for ever: one label that never comes then
-        ends all tests of labels.
+        How many rows may arrive between a row and its label; after that, the row is
+        dropped from the tests of labels. None waits for ever: then one label that never
+        comes stops all tests of labels.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -180,7 +180,7 @@ class Monitor(Stored):
     >>> monitor = abers.Monitor(*rows(1000, odds=1))
     >>> monitor.update(*rows(500, odds=1)).alarm
     False
-    >>> monitor.update(*rows(500, odds=4)).alarms  # row 500 is the first that differs
+    >>> monitor.update(*rows(500, odds=4)).alarms  # row 500 is the first different one
     {'labels': 613}
     """
 
@@ -229,7 +229,7 @@ class Monitor(Stored):
     def _begin(
         self, scores: FloatArray, negatives: IntArray, positives: IntArray
     ) -> None:
-        """Begin with these numbers of labels at distinct scores."""
+        """Start with these counts of labels at distinct scores."""
         self._alone = threading.Lock()
         self._bag = Bag(
             *(scores, negatives, positives),
@@ -252,7 +252,7 @@ class Monitor(Stored):
 
     @property
     def max_wait(self) -> int | None:
-        """How many rows a label may be late; None for any number."""
+        """How many rows late a label may be; None for any number."""
         return self._max_wait
 
     @property
@@ -267,7 +267,7 @@ class Monitor(Stored):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The tags with which it was saved; a copy."""
+        """A copy of your own tags, as given to `save`."""
         return dict(self._metadata)
 
     @property
@@ -286,7 +286,7 @@ class Monitor(Stored):
 
     @property
     def state(self) -> MonitorState:
-        """What has been found so far."""
+        """The findings so far."""
         with self._alone:
             return self._state()
 
@@ -316,30 +316,29 @@ class Monitor(Stored):
         *,
         known: ArrayLike | None = None,
     ) -> MonitorState:
-        """Take new rows, in the order in which they came.
+        """Add new rows, in order of arrival.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         labels : array-like of shape (n,), default=None
-            0 or 1, or bool. None if they are not known yet: pass them to
-            `update_labels` later.
+            0 or 1, or bool. None if unknown so far: pass them to `update_labels` later.
         known : array-like of shape (n,), default=None
-            Of bool: which of the labels are known; in the place of the others there may
-            be any number. None: all of them are.
+            Bools: which of the labels are known; the others are ignored. None: all are
+            known.
 
         Returns
         -------
         MonitorState
-            What has been found so far.
+            The findings so far.
 
         Examples
         --------
         >>> import abers
         >>> monitor = abers.Monitor([1, 2, 3], [0, 1, 0], max_wait=1)
         >>> state = monitor.update([2, 1, 3], [1, 0, 0], known=[True, False, True])
-        >>> state.n_labels, state.n_dropped  # the last one is not late
+        >>> state.n_labels, state.n_dropped  # the last one is not late yet
         (2, 1)
         """
         s = validation.as_scores(scores) + 0.0
@@ -358,24 +357,24 @@ class Monitor(Stored):
     def update_labels(
         self, labels: ArrayLike, rows: ArrayLike | None = None
     ) -> MonitorState:
-        """Take labels of rows that came without one.
+        """Add labels of rows that came without one.
 
-        Labels are used in the order of rows: one that is missing holds back those
-        after it. If they were used as they come, and ones were reported sooner than
-        zeros, an early surplus of ones would look like a change.
+        Labels are used in the order of the rows: a missing one holds back those after
+        it. If labels were used on arrival, and ones were reported sooner than zeros,
+        the early surplus of ones would look like a change.
 
         Parameters
         ----------
         labels : array-like of shape (n,)
             0 or 1, or bool.
         rows : array-like of shape (n,), default=None
-            Which rows of the stream, counted from 0. None: the oldest ones that have no
-            label, in their order. Rows that `max_wait` has dropped are passed over.
+            Their rows in the stream, counted from 0. None: the oldest rows without a
+            label, in order. Rows dropped because of `max_wait` are skipped.
 
         Returns
         -------
         MonitorState
-            What has been found so far.
+            The findings so far.
         """
         y = validation.as_labels(labels)
         with self._alone:
@@ -388,7 +387,7 @@ class Monitor(Stored):
             return self._state()
 
     def plot(self, *, ax: Any = None, theme: ThemeName = "light") -> Any:
-        """Draw how the capital of each test has grown.
+        """Draw the capital of each test over time.
 
         Parameters
         ----------
@@ -407,13 +406,13 @@ class Monitor(Stored):
         return MonitorDisplay.from_monitor(self, ax=ax, theme=theme)
 
     def capital_paths(self) -> dict[str, tuple[IntArray, FloatArray]]:
-        """Return how the capital of each test has grown.
+        """Return the path of each test's capital.
 
         Returns
         -------
         dict
-            For each test the rows of the stream, and the logarithm of its capital after
-            each of them.
+            For each test, the rows of the stream and the logarithm of its capital after
+            each.
         """
         with self._alone:
             p_values = self._p_values()
@@ -430,14 +429,14 @@ class Monitor(Stored):
         )
 
     def _test_scores(self, scores: FloatArray) -> None:
-        """Bet on the rank of each score among those before it."""
+        """Bet on the rank of each score among the earlier ones."""
         first = self._p_scores.size
         p = self._bag.test_scores(scores)
         self._p_scores.extend(p)
         self._bet("scores", p, first + np.arange(scores.size))
 
     def _use_labels(self) -> None:
-        """Use all labels that no missing one holds back; drop rows that waited long."""
+        """Use all labels that are not held back; drop rows that waited too long."""
         labels = self._waiting_labels
         has_label = labels != UNKNOWN
         usable = has_label.copy()
@@ -455,7 +454,7 @@ class Monitor(Stored):
         self._test_labels(scores[has_label], labels[has_label], rows[has_label])
 
     def _test_labels(self, scores: FloatArray, y: IntArray, rows: IntArray) -> None:
-        """Bet on labels of these rows."""
+        """Bet on the labels of these rows."""
         if not y.size:
             return
         found = self._bag.test_labels(scores, y)
@@ -466,7 +465,7 @@ class Monitor(Stored):
         self._bet("slope", self._p_slope.view()[-y.size :], rows)
 
     def _bet(self, test: str, p: FloatArray, rows: IntArray) -> None:
-        """Play, and note the row at which the capital reaches the limit first."""
+        """Play, and record the first row at which the capital reaches the limit."""
         path = self._capital[test].play(p)
         reached = path >= math.log(len(TESTS) / self._alpha)
         if test not in self._alarms and reached.any():
@@ -482,7 +481,7 @@ class Monitor(Stored):
         return np.setdiff1d(np.arange(n_done), self._dropped_rows.view())
 
     def _places(self, rows: ArrayLike | None, n_labels: int) -> IntArray:
-        """Return the places of rows among those that wait; below 0 if dropped."""
+        """Return the positions of rows among the waiting ones; below 0 if dropped."""
         unknown = np.flatnonzero(self._waiting_labels == UNKNOWN)
         first = self._p_scores.size - self._waiting_scores.size
         if rows is None:
@@ -509,7 +508,7 @@ class Monitor(Stored):
         return np.where(waits, wanted - first, -1)
 
     def _contents(self) -> Contents:
-        """Return what a file or a pickle holds, which later rows leave alone."""
+        """Return the contents for a file or pickle, which later rows do not change."""
         with self._alone:
             return Contents(self._facts(), self._arrays())
 
@@ -539,7 +538,7 @@ class Monitor(Stored):
         }
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        # The capital is won again: none can be forged that the p-values do not win.
+        # The capital is recomputed from the p-values, so it cannot be forged.
         self._alpha, self._max_wait = facts["level"], facts["max_wait"]
         self._increasing, self._seed = facts["increasing"], facts["seed"]
         bag = (arrays[name] for name in ("scores", "negatives", "positives"))
@@ -603,14 +602,14 @@ def _flaw_of_rows(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _may_be_dropped(rows: IntArray, n_rows: int, max_wait: int | None) -> bool:
-    """Return whether these are rows behind which `max_wait` others came."""
+    """Return whether at least `max_wait` rows came after each of these."""
     return max_wait is not None and rows[0] >= 0 and rows[-1] < n_rows - max_wait
 
 
 def _flaw_of_tests(arrays: Arrays) -> str | None:
     """Return why these cannot be p-values of rows, or None."""
     columns = [arrays["p_scores"], arrays["p_labels"]]
-    # Random numbers that break ties are above 0, and so are p-values.
+    # Random numbers that break ties are above 0, and so are the p-values.
     if not all(((p > 0) & (p <= 1)).all() for p in columns):
         return "its p-values are not between 0 and 1"
     turned = arrays["turned"]
@@ -620,7 +619,7 @@ def _flaw_of_tests(arrays: Arrays) -> str | None:
 
 
 class _Growing:
-    """A column that grows; what was seen of it stays as it is."""
+    """A column that grows; earlier views of it do not change."""
 
     def __init__(self, dtype: Any) -> None:
         self._room = np.empty(16, dtype=dtype)
@@ -642,7 +641,7 @@ class _Growing:
 
 
 def power_of_e(log: float) -> float:
-    """Return a capital, infinite if it exceeds a double."""
+    """Return e to this power, or infinity if it exceeds a double."""
     return math.inf if log > LARGEST_LOG else math.exp(log)
 
 
@@ -657,7 +656,7 @@ def _checked_alpha(alpha: Any) -> float:
 def _checked_known(
     known: ArrayLike | None, labels: ArrayLike | None, n_rows: int
 ) -> NDArray[np.bool_]:
-    """Return which labels are known."""
+    """Return a mask of the known labels."""
     if known is None:
         return np.ones(n_rows, dtype=np.bool_)
     if labels is None:

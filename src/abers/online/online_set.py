@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Arrivals(NamedTuple):
-    """Rows in the order in which they came, counted by label."""
+    """Rows in order of arrival, counted by label."""
 
     scores: FloatArray
     negatives: IntArray
@@ -34,25 +34,24 @@ class Arrivals(NamedTuple):
 
 
 def is_window(value: object) -> bool:
-    """Return whether this is a number of rows to keep, or None to keep them all."""
+    """Return whether this is a valid number of rows to keep, or None for all."""
     return value is None or (type(value) is int and 0 < value < LARGEST_EXACT_INTEGER)
 
 
 class OnlineVennAbers(Stored):
-    """An inductive Venn-Abers predictor that rows join and leave.
+    """An inductive Venn-Abers predictor to which rows can be added and removed.
 
-    After any number of changes its bounds are those of a rule fitted anew to the
-    rows that are kept, to the last bit; but a change costs microseconds, not a
-    fit. The set may be empty: without rows the bounds are 0 and 1.
+    After any number of changes, its bounds equal those of a rule fitted to the current
+    rows, bit for bit; but a change costs microseconds, not a fit. The set may be empty:
+    without rows the bounds are 0 and 1.
 
-    Threads may share it: one changes it at a time, and the others wait, with or without
-    Python's own lock. What a thread reads in two calls may have changed between them.
+    Threads may share it, with or without the GIL: one changes it at a time, and the
+    others wait. The set may change between two calls of a thread.
 
     Parameters
     ----------
     window : int, default=None
-        How many rows are kept; the oldest leave when more come. None keeps
-        them all.
+        How many rows are kept; when more come, the oldest are removed. None keeps all.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
 
@@ -71,7 +70,7 @@ class OnlineVennAbers(Stored):
     __slots__ = ("_alone", "_increasing", "_kept", "_metadata", "_rule", "_window")
     _layout: ClassVar = Layout(
         "calibration-set",
-        # Counts at distinct scores; with a window, arrivals of one label, oldest first.
+        # Counts at distinct scores; with a window, runs of arrivals, oldest first.
         arrays={"negatives": "i", "positives": "i", "scores": "f"},
         facts={"increasing": is_flag, "metadata": are_tags, "window": is_window},
     )
@@ -88,7 +87,8 @@ class OnlineVennAbers(Stored):
         self._kept = _kernel.Online(self._window or 0, self._increasing)
         self._rule: Rule | None = None
         self._metadata: dict[str, Any] = {}
-        # The kernel's calls lock themselves; this is for what takes two of them.
+        # A single call of the kernel is thread-safe; the lock is for two calls in a
+        # row.
         self._alone = threading.Lock()
 
     @classmethod
@@ -101,7 +101,7 @@ class OnlineVennAbers(Stored):
         window: int | None = None,
         increasing: bool = True,
     ) -> OnlineVennAbers:
-        """Begin with a calibration set, the oldest row first.
+        """Start with a calibration set, oldest row first.
 
         Parameters
         ----------
@@ -128,19 +128,19 @@ class OnlineVennAbers(Stored):
     def from_diagram(
         cls, diagram: Diagram, *, increasing: bool = True
     ) -> OnlineVennAbers:
-        """Begin with counts; no window, because a diagram knows no order of arrival.
+        """Start with counts; no window, since a diagram has no order of arrival.
 
         Parameters
         ----------
         diagram : Diagram
-            Of integer weights.
+            Its weights must be integers.
         increasing : bool, default=True
             Whether a higher score means a higher probability of label 1.
 
         Returns
         -------
         OnlineVennAbers
-            With the rows that the diagram counts.
+            With the rows of the diagram.
         """
         validation.check_type(diagram, Diagram, "diagram")
         if not diagram.is_exact:
@@ -170,17 +170,17 @@ class OnlineVennAbers(Stored):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The tags with which the set was saved; a copy."""
+        """A copy of your own tags, as given to `save`."""
         return dict(self._metadata)
 
     @property
     def n_rows(self) -> int:
-        """How many rows are kept."""
+        """Number of rows kept."""
         return sum(self._kept.totals())
 
     @property
     def n_positives(self) -> int:
-        """How many of them are labelled 1."""
+        """Number of rows labelled 1."""
         return self._kept.totals()[1]
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ class OnlineVennAbers(Stored):
         *,
         sample_weight: ArrayLike | None = None,
     ) -> OnlineVennAbers:
-        """Add rows in their order: all of them or none.
+        """Add rows in their order: all or none.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class OnlineVennAbers(Stored):
         return self
 
     def remove(self, score: float, label: int) -> OnlineVennAbers:
-        """Remove one row; of equal ones the oldest.
+        """Remove one row; of several equal rows, the oldest.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class OnlineVennAbers(Stored):
         *,
         sample_weight: ArrayLike | None = None,
     ) -> OnlineVennAbers:
-        """Remove rows: all of them or none.
+        """Remove rows: all or none.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class OnlineVennAbers(Stored):
         labels : array-like of shape (n,)
             As they were added.
         sample_weight : array-like of shape (n,), default=None
-            How many of each.
+            How many rows of each to remove.
 
         Returns
         -------
@@ -289,7 +289,7 @@ class OnlineVennAbers(Stored):
         Raises
         ------
         InvalidData
-            If one of them is not there, or not so often; nothing is changed.
+            If one of them is not there, or not that often; nothing is changed.
         """
         leaving = arrivals_of(scores, labels, sample_weight)
         if not leaving.scores.size:
@@ -304,7 +304,7 @@ class OnlineVennAbers(Stored):
         return self
 
     def bounds(self, scores: ArrayLike) -> FloatArray:
-        """Return the lower and upper probability of each score, as of now.
+        """Return the current lower and upper probability of each score.
 
         Parameters
         ----------
@@ -344,12 +344,12 @@ class OnlineVennAbers(Stored):
         return merging.MINIMAX[loss](lower, upper)
 
     def diagram(self) -> Diagram:
-        """Return the rows that are kept, counted at each distinct score.
+        """Return the current rows, counted at each distinct score.
 
         Returns
         -------
         Diagram
-            A copy, which later changes leave alone.
+            A copy, which later changes do not affect.
         """
         if not self.n_rows:
             msg = "an empty set has no diagram and no rule; add rows first."
@@ -357,12 +357,12 @@ class OnlineVennAbers(Stored):
         return trusted_diagram(*self._kept.diagram())
 
     def rule(self) -> Rule:
-        """Return the rule of the rows that are kept.
+        """Return the rule of the current rows.
 
         Returns
         -------
         Rule
-            Equal to `fit_rule` of them; made once between two changes.
+            Equal to `fit_rule` of these rows; cached until the next change.
         """
         with self._alone:
             if self._rule is None:
@@ -371,7 +371,7 @@ class OnlineVennAbers(Stored):
             return self._rule
 
     def learn_one(self, x: float, y: int) -> None:
-        """Add one row, in the manner of river.
+        """Add one row, with river's API.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class OnlineVennAbers(Stored):
         self.add(x, y)
 
     def predict_proba_one(self, x: float) -> dict[bool, float]:
-        """Return the probability of either label, in the manner of river.
+        """Return the probability of either label, with river's API.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class OnlineVennAbers(Stored):
         Returns
         -------
         dict
-            The log-minimax probability of True, and what is left for False.
+            The log-minimax probability of True, and the rest for False.
         """
         positive = float(self.probability([x])[0])
         return {False: 1 - positive, True: positive}
@@ -448,14 +448,14 @@ class OnlineVennAbers(Stored):
         return None
 
     def _kept_rows(self) -> Arrivals:
-        """Return what is kept: at distinct scores, or in a window as it came."""
+        """Return the current rows: at distinct scores, or in order of arrival."""
         arrivals = (
             self._kept.diagram() if self._window is None else self._kept.arrivals()
         )
         return Arrivals(*arrivals)
 
     def _add(self, arrivals: Arrivals) -> None:
-        """Add what is known to be rows."""
+        """Add rows that were checked."""
         count = int(arrivals.negatives.sum() + arrivals.positives.sum())
         with self._alone:
             self._check_room(count)
@@ -463,7 +463,7 @@ class OnlineVennAbers(Stored):
             self._rule = None
 
     def _check_room(self, count: int) -> None:
-        """Refuse more rows than a file of them may hold."""
+        """Raise if a file could not hold this many rows."""
         if self.n_rows + count >= LARGEST_EXACT_INTEGER:
             msg = (
                 "fewer than 2**53 rows can be kept; got "
@@ -472,7 +472,7 @@ class OnlineVennAbers(Stored):
             raise InvalidData(msg)
 
     def _refuse_absent(self, score: float, negatives: int, positives: int) -> None:
-        """Say which row is not there."""
+        """Raise, naming the row that is not there."""
         wanted = f"{negatives} of label 0 and {positives} of label 1"
         msg = (
             f"only rows that were added can be removed; of score {score!r} "
@@ -481,12 +481,12 @@ class OnlineVennAbers(Stored):
         raise InvalidData(msg)
 
 
-MANY = 1000  # scores for which a rule is worth its fit
+MANY = 1000  # scores that make it worth fitting a rule
 REAL = int | float | np.integer | np.bool_
 
 
 def _plain(score: object, label: object) -> tuple[float, int, int] | None:
-    """Return one row as the kernel takes it, if it needs no further look."""
+    """Return one row as the kernel takes it, if no further checks are needed."""
     if not (isinstance(score, float) and isinstance(label, REAL)):
         return None
     if score != score or label not in (0, 1):  # noqa: PLR0124 (NaN)
@@ -498,7 +498,7 @@ def _plain(score: object, label: object) -> tuple[float, int, int] | None:
 def arrivals_of(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None
 ) -> Arrivals:
-    """Return the rows of weights above 0, in their order."""
+    """Return the rows with weights above 0, in order."""
     s, y = validation.as_scores(scores), validation.as_labels(labels)
     validation.check_length(y.size, s.size, "labels", "scores")
     counts = np.ones(s.size, dtype=np.int64)
@@ -524,7 +524,7 @@ def arrivals_of(
 
 
 def _without_repeats(arrivals: Arrivals) -> Arrivals:
-    """Count equal arrivals that follow each other as one: equal sets, equal bytes."""
+    """Merge consecutive equal arrivals into one: equal sets have equal bytes."""
     scores, negatives, positives = arrivals
     if not scores.size:
         return arrivals

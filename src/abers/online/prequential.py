@@ -1,4 +1,4 @@
-"""Prequential evaluation: each row is predicted by those before it, then learnt."""
+"""Prequential evaluation: each row is predicted from the earlier ones, then learnt."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Prequential:
-    """What was predicted along a stream, and what that cost.
+    """Predictions along a stream, and their losses.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
         0 or 1.
     bounds : ndarray of shape (n, 2)
-        Lower and upper probability of each row, by the rows before it.
+        Lower and upper probability of each row, from the rows before it.
     probability : ndarray of shape (n,)
         The bounds merged by minimax for `loss`.
     log_losses, brier_losses : ndarray of shape (n,)
@@ -42,7 +42,7 @@ class Prequential:
     --------
     >>> import abers
     >>> found = abers.online.prequential([1, 2, 1], [0, 1, 0], loss="brier")
-    >>> found.bounds  # knowing nothing; one 0 below; a 0 here and a 1 above
+    >>> found.bounds  # no rows yet; one 0 below; a 0 here and a 1 above
     array([[0. , 1. ],
            [0. , 1. ],
            [0. , 0.5]])
@@ -83,10 +83,10 @@ def prequential(
     increasing: bool = True,
     loss: LossName = "log",
 ) -> Prequential:
-    """Predict each row of a stream by those before it, then learn its label.
+    """Predict each row of a stream from the earlier ones, then learn its label.
 
-    No row is predicted by a rule that has seen it, so the losses are honest, and each
-    row counts; the bounds are those of a rule fitted anew before each row, to the last
+    No row is predicted by a rule that was fitted to it, so the losses are honest, and
+    all rows count. The bounds equal those of a rule refitted before each row, bit for
     bit.
 
     Parameters
@@ -96,7 +96,7 @@ def prequential(
     labels : array-like of shape (n,)
         0 or 1, or bool.
     window : int, default=None
-        How many of the rows before it predict a row; None for all.
+        How many of the preceding rows predict a row; None for all.
     increasing : bool, default=True
         Whether a higher score means a higher probability of label 1.
     loss : {"log", "brier"}, default="log"
@@ -111,7 +111,7 @@ def prequential(
     --------
     >>> import abers
     >>> found = abers.online.prequential([1, 2, 3], [0, 1, 0])
-    >>> found.bounds  # of the third row: 1 / 2 if it were a 0, 1 if it were a 1
+    >>> found.bounds  # of the third row: 1 / 2 with label 0, 1 with label 1
     array([[0. , 1. ],
            [0. , 1. ],
            [0.5, 1. ]])
@@ -121,7 +121,7 @@ def prequential(
     0.3148
     """
     validation.check_choice(loss, SCORING_LOSSES, "loss")
-    options = OnlineVennAbers(window=window, increasing=increasing)  # checks them
+    options = OnlineVennAbers(window=window, increasing=increasing)  # checks arguments
     validation.as_calibration_scores(scores)
     rows = arrivals_of(scores, labels, None)
     online = _kernel.Online(options.window or 0, options.increasing)

@@ -1,10 +1,10 @@
 """Protected probabilities: they follow a change, and cost at most 1 bit if none comes.
 
-A rule is right as long as new rows resemble its calibration rows. `Protected` watches
-what its probabilities cost, and bends them once other odds would have cost less: a
-mixture of maps of their log-odds, whose weights follow the losses. An account in bits
-makes sure that the issued numbers never cost more than the rule's own plus 1 bit in
-all, whatever the data, and however late the labels come (`kernel/protection.hpp`).
+A rule is right as long as new rows resemble its calibration rows. `Protected` tracks
+the log loss of its probabilities, and adjusts them once other odds would have had less:
+it mixes maps of the log-odds, with weights that follow the losses. An account in bits
+ensures that the total loss of the issued numbers never exceeds the rule's by more than
+1 bit, whatever the data, and however late the labels come (`kernel/protection.hpp`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     RowId = int | str
 
-RATES, MAPS = 3, 15  # of the mixture; the first map of each rate is the identity
+RATES, MAPS = 3, 15  # of the mixture; each rate's first map is the identity
 BASES: dict[str, type[Rule | OnlineVennAbers]] = {
     "rule": Rule,
     "set": OnlineVennAbers,
@@ -55,11 +55,11 @@ BASES: dict[str, type[Rule | OnlineVennAbers]] = {
 NOTHING = {"f": np.float64, "i": np.int64, "fi": np.float64, "u": np.uint8}
 WORD = 8  # bytes
 SUM_TOLERANCE = 1e-9  # relative, of sums of bits and of weights
-SET_ASIDE = 1e-6  # bits, for times in which nothing changes; see the kernel
+SET_ASIDE = 1e-6  # bits, for periods without change; see the kernel
 
 
 class Account(NamedTuple):
-    """Bits beyond the base: what labels cost, rows may cost, and a row may risk."""
+    """Bits beyond the base: spent on labels, at stake in rows, allowed per row."""
 
     excess: float
     reserved: float
@@ -67,7 +67,7 @@ class Account(NamedTuple):
 
 
 class WaitingRow(NamedTuple):
-    """A row whose label is outstanding."""
+    """A row whose label has not come yet."""
 
     score: float
     base: float
@@ -75,33 +75,33 @@ class WaitingRow(NamedTuple):
 
 
 def is_base(value: object) -> bool:
-    """Return whether this may describe the base: the facts of a rule, or of a set."""
+    """Return whether this may describe the base: the facts of a rule or a set."""
     return isinstance(value, dict)
 
 
 def is_number(value: object) -> bool:
-    """Return whether this is a finite float without a signed zero."""
+    """Return whether this is a finite float other than -0.0."""
     return value is not None and is_number_or_none(value)
 
 
 class Protected(Stored):
-    """Probabilities that follow a change, at a total log loss of the base's + 1 bit.
+    """Probabilities that follow a change, with a total log loss of the base's + 1 bit.
 
-    `predict` issues a probability for each new row, `update` takes the labels when they
-    come. Labels may come late, in any order, even in one that depends on them; a row
-    whose label will never come should be dropped (`drop`).
+    `predict` issues a probability for each new row, and `update` learns the labels when
+    they come. Labels may come late and in any order, even one that depends on their
+    values. If a label will never come, `drop` its row.
 
     As long as nothing changes, the issued number is nearly that of the base. Once the
-    odds have moved, or the base has become too sure or not sure enough, the issued
-    number follows within some hundred labels. It is not calibrated in any proven sense,
-    and it may lie outside of the base's bounds; so it comes without bounds.
+    odds have shifted, or the base has become over- or underconfident, the issued number
+    follows within some hundred labels. It is not proven to be calibrated, and may lie
+    outside the base's bounds; so it has no bounds.
 
-    Threads may share it: one predicts or updates at a time.
+    Threads may share it; one predicts or updates at a time.
 
     Parameters
     ----------
     base : Rule or OnlineVennAbers
-        What gives the probabilities to protect. An `OnlineVennAbers` learns the rows
+        The source of the probabilities to protect. An `OnlineVennAbers` learns the rows
         that `update` receives.
 
     Examples
@@ -132,8 +132,8 @@ class Protected(Stored):
     _layout: ClassVar = Layout(
         "protected",
         arrays={
-            "active": "f",  # weights of the mixture: a row of maps per rate
-            "ids": "u",  # of the last rows, as JSON; those before have none
+            "active": "f",  # weights of the mixture: one row of maps per rate
+            "ids": "u",  # of the last rows, as JSON; earlier rows have none
             **dict.fromkeys(("waiting_base", "waiting_issued", "waiting_scores"), "f"),
             **{
                 f"{prefix}_{name}": letters
@@ -158,7 +158,7 @@ class Protected(Stored):
             )
             raise InvalidType(msg)
         if isinstance(base, Rule):
-            base = base.without_diagram()  # new cases have no weight here
+            base = base.without_diagram()  # new cases have no weights here
         active = np.zeros((RATES, MAPS))
         active[:, 0] = 1 / RATES
         self._begin(base, active.ravel(), Account(0.0, 0.0, 1 - SET_ASIDE), {})
@@ -174,34 +174,34 @@ class Protected(Stored):
         self._active = active
         self._account = account
         self._tags = tags
-        self._in_order: deque[WaitingRow] = deque()  # without an id, the oldest first
+        self._in_order: deque[WaitingRow] = deque()  # rows without ids, oldest first
         self._by_id: dict[RowId, WaitingRow] = {}
         self._alone = threading.Lock()
 
     @property
     def base(self) -> Rule | OnlineVennAbers:
-        """What gives the probabilities that are protected."""
+        """The source of the probabilities that are protected."""
         return self._base
 
     @property
     def excess(self) -> float:
-        """Log loss beyond the base's, in bits, of the rows whose labels came.
+        """Log loss beyond the base's, in bits, over the rows with labels.
 
-        At most 1. Below 0, the issued numbers were better than the base's.
+        At most 1. If negative, the issued numbers were better than the base's.
         """
         return self._account.excess
 
     @property
     def account(self) -> float:
-        """What the rows whose labels are outstanding can add to `excess`, in bits.
+        """How much the rows without labels can still add to `excess`, in bits.
 
-        `excess` and `account` together are at most 1.
+        `excess` plus `account` is at most 1.
         """
         return self._account.reserved
 
     @property
     def n_waiting(self) -> int:
-        """How many rows wait for their label."""
+        """Number of rows that wait for a label."""
         return len(self._in_order) + len(self._by_id)
 
     @property
@@ -211,12 +211,12 @@ class Protected(Stored):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The tags with which it was saved; a copy."""
+        """A copy of your own tags, as given to `save`."""
         return dict(self._tags)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proven: a bound of the total loss, nothing about calibration."""
+        """What is proven: a bound on the total loss, but nothing about calibration."""
         return guarantees.PROTECTED
 
     def predict(
@@ -229,13 +229,13 @@ class Protected(Stored):
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
         ids : sequence of n integers or texts, default=None
-            By which `update` finds the rows again. Without ids, rows must get their
-            labels in the order in which they were predicted.
+            Used by `update` to find the rows. Without ids, labels must come in the
+            order of the predictions.
 
         Returns
         -------
         ndarray of shape (n,)
-            Each depends on the labels that came before, and on the rows that wait.
+            Each depends on the earlier labels and on the waiting rows.
         """
         s = validation.as_scores(scores)
         validation.check_scores(s, purpose="predicting")
@@ -262,7 +262,7 @@ class Protected(Stored):
         labels: ArrayLike,
         ids: Iterable[RowId] | None = None,
     ) -> Protected:
-        """Learn labels of rows that were predicted; all of them or none.
+        """Learn labels of predicted rows: all or none.
 
         Parameters
         ----------
@@ -271,8 +271,8 @@ class Protected(Stored):
         labels : array-like of shape (n,)
             0 or 1, or bool, in the order in which they came.
         ids : sequence of n integers or texts, default=None
-            As they were predicted, in any order. Without ids, the labels are those of
-            the oldest rows without an id; their scores must be these.
+            As in `predict`, in any order. Without ids, the labels belong to the oldest
+            rows without an id, and `scores` must match.
 
         Returns
         -------
@@ -298,14 +298,14 @@ class Protected(Stored):
         return self
 
     def drop(self, scores: ArrayLike, ids: Iterable[RowId] | None = None) -> Protected:
-        """Declare that rows stay without a label; they leave the account.
+        """Declare that rows will never get a label; they leave the account.
 
         Parameters
         ----------
         scores : array-like of shape (n,)
             As they were predicted.
         ids : sequence of n integers or texts, default=None
-            As they were predicted. Without ids, the oldest rows without an id.
+            As in `predict`. Without ids, the oldest rows without an id.
 
         Returns
         -------
@@ -332,13 +332,13 @@ class Protected(Stored):
         )
 
     def _settle(self, account: Account) -> None:
-        """Set the account; nothing is reserved if nothing waits, rounding or not."""
+        """Update the account; exactly 0 if no row is waiting."""
         self._account = account if self.n_waiting else account._replace(reserved=0.0)
 
     def _take(
         self, scores: FloatArray, ids: Iterable[RowId] | None
     ) -> tuple[FloatArray, FloatArray]:
-        """Remove rows that wait; return what the base gave, and what was issued."""
+        """Remove waiting rows; return their base and issued probabilities."""
         if ids is None:
             if scores.size > len(self._in_order):
                 msg = (
@@ -441,7 +441,7 @@ class Protected(Stored):
 def _base_of(
     facts: Facts, arrays: Arrays
 ) -> tuple[type[Rule | OnlineVennAbers], Contents]:
-    """Return the class of the base and its contents."""
+    """Return the class of the base, and its contents."""
     prefix = "set" if "window" in facts["base"] else "rule"
     kind = BASES[prefix]
     of_base = {name: arrays[f"{prefix}_{name}"] for name in layout_of(kind).arrays}
@@ -497,7 +497,7 @@ def _columns(rows: Iterable[WaitingRow]) -> FloatArray:
 
 
 def _as_ids(ids: Iterable[RowId], n_rows: int) -> list[RowId]:
-    """Return ids as plain integers and texts; raise if invalid, or not distinct."""
+    """Return ids as plain integers and texts; raise if invalid or repeated."""
     keys: list[Any] = [
         key.item() if isinstance(key, np.generic) else key for key in ids
     ]
@@ -520,7 +520,7 @@ def _is_id(value: object) -> bool:
 
 
 def _as_bytes(ids: list[RowId]) -> NDArray[np.uint8]:
-    """Return ids as JSON in bytes, in whole words; no bytes for no ids."""
+    """Return ids as JSON, in bytes padded to whole words; empty without ids."""
     if not ids:
         return np.empty(0, np.uint8)
     text = json.dumps(ids, separators=(",", ":"))
@@ -528,7 +528,7 @@ def _as_bytes(ids: list[RowId]) -> NDArray[np.uint8]:
 
 
 def _from_bytes(written: NDArray[np.uint8]) -> list[RowId] | None:
-    """Return the ids that `_as_bytes` has written; None if it cannot have done so."""
+    """Return the ids that `_as_bytes` wrote; None if it cannot have written this."""
     if not written.size:
         return []
     try:

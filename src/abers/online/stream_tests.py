@@ -1,8 +1,8 @@
-"""The tests of a stream in bounded memory: counts at scores on a grid, and bets.
+"""The tests of a stream in bounded memory: counts on a grid of scores, and bets.
 
-A score is rounded to some significant bits before anything else. The grid is the same
-for all data, so that rounded rows are exchangeable if the rows are, and p-values are
-exact. Rows are counted at its points; nothing else of them is kept.
+A score is first rounded to a few significant bits. The grid is the same for all data,
+so rounded rows are exchangeable if the rows are, and p-values are exact. Only the
+counts at its points are kept.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SUMS = {"scores": SCORE_SUMS, "labels": LABEL_SUMS, "slope": LABEL_SUMS}
 
 
 def rounded(scores: FloatArray, bits: int) -> FloatArray:
-    """Round to so many significant bits, ties to even.
+    """Round to this many significant bits, ties to even.
 
     >>> rounded(np.array([9, 11, np.inf]), 3)  # 4.5 and 5.5 times 2
     array([ 8., 12., inf])
     """
     mantissa, exponent = np.frexp(scores)
-    with np.errstate(over="ignore"):  # the largest doubles become infinite
+    with np.errstate(over="ignore"):  # the largest doubles overflow
         grid: FloatArray = np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
     return np.where(np.isinf(scores), scores, grid) + 0.0
 
 
 class GridCounts(NamedTuple):
-    """Rows at distinct scores: those without a label, or with one that was tested."""
+    """Counts of rows at distinct scores: those without a label, and those tested."""
 
     scores: FloatArray
     others: IntArray
@@ -43,24 +43,24 @@ class GridCounts(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Where the capital of a test reached the limit, and what had won."""
+    """Where the capital of a test reached the limit, and which bet had won."""
 
     test: str
     row: int
     bet: int
-    after: int  # the row after which the bet was never lower; -1: the beginning
+    after: int  # the row of the bet's last minimum; -1: the beginning
     since: dict[str, float]  # sums over the rows since then
 
 
 class Sizes(NamedTuple):
-    """How many numbers describe bets."""
+    """The lengths of the arrays that describe bets."""
 
     floats: int
     rows: int
 
 
 class StreamTests:
-    """Three tests of one stream."""
+    """The three tests of one stream."""
 
     def __init__(
         self, counts: GridCounts, *, increasing: bool, seed: np.random.SeedSequence
@@ -77,21 +77,21 @@ class StreamTests:
             test: traced_capital_for(test, len(SUMS[test])) for test in TESTS
         }
         self.reached: dict[str, Reached] = {}
-        self._alarmed: set[str] = set()  # tests whose alarm was raised long ago
+        self._alarmed: set[str] = set()  # tests whose alarm was raised earlier
 
     @property
     def n_scores(self) -> int:
-        """Calibration rows, and those of the stream."""
+        """Number of calibration rows and rows of the stream."""
         return self._bag.n_scores
 
     @property
     def n_labels(self) -> int:
-        """Calibration rows, and the labels of the stream that were tested."""
+        """Number of calibration rows and tested labels of the stream."""
         return self._bag.n_labels
 
     @property
     def counts(self) -> GridCounts:
-        """What is kept of the rows."""
+        """The counts that are kept."""
         scores, negatives, positives = self._bag.diagram()
         at = np.searchsorted(self._scores, scores)
         labels = np.zeros((2, self._scores.size), dtype=np.int64)
@@ -99,7 +99,7 @@ class StreamTests:
         return GridCounts(self._scores, self._rows - labels.sum(axis=0), *labels)
 
     def test_scores(self, scores: FloatArray, rows: IntArray, limit: float) -> None:
-        """Test new scores, given by their rows; `limit` is a logarithm."""
+        """Test new scores, given their rows; `limit` is a logarithm."""
         distinct, n = np.unique(scores, return_counts=True)
         every, at = np.unique(
             np.concatenate([self._scores, distinct]), return_inverse=True
@@ -120,18 +120,18 @@ class StreamTests:
         self._bet("slope", found.slope, rows, terms, limit)
 
     def skip(self, n_scores: int, n_labels: int) -> None:
-        """Go on behind the random numbers of so many rows and labels."""
+        """Skip the random numbers of this many rows and labels."""
         self._bag.skip(n_scores, n_labels)
 
     def restore(self, floats: FloatArray, rows: IntArray) -> None:
-        """Go on with the bets that `TracedCapital.floats` and `least_rows` describe."""
+        """Restore bets from `TracedCapital.floats` and `least_rows`."""
         for capital in self.capital.values():
             n_floats, n_rows = capital.floats().size, capital.least_rows.size
             capital.restore(floats[:n_floats], rows[:n_rows])
             floats, rows = floats[n_floats:], rows[n_rows:]
 
     def has_alarm(self, test: str) -> None:
-        """Know that a test has raised the alarm."""
+        """Record that a test has raised the alarm."""
         self._alarmed.add(test)
 
     def _bet(
@@ -155,7 +155,7 @@ class StreamTests:
 
 
 def fresh_bets() -> Sizes:
-    """Return how many numbers describe the bets of a stream."""
+    """Return the lengths of the arrays that describe the bets of a stream."""
     fresh = [traced_capital_for(test, len(SUMS[test])) for test in TESTS]
     return Sizes(
         sum(each.floats().size for each in fresh),
@@ -164,7 +164,7 @@ def fresh_bets() -> Sizes:
 
 
 def are_bets(floats: FloatArray) -> bool:
-    """Return whether the weights among these are those of bets: some, none below 0."""
+    """Return whether the weights in this array are valid: not negative, not all 0."""
     for test in TESTS:
         fresh = traced_capital_for(test, len(SUMS[test]))
         weights = floats[: fresh.weights.size]

@@ -1018,7 +1018,7 @@ def _with_a_number(rng, array):
     if draw == 0:
         special = FLOATS if array.dtype.kind == "f" else INTS
         value = special[rng.integers(len(special))]
-        made[place] = value % 256 if array.dtype == np.uint8 else value
+        made[place] = np.array(value).astype(array.dtype)  # wraps where it is narrow
     elif draw == 1:
         made[place] = array[other]
     elif draw == 2:

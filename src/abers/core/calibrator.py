@@ -22,6 +22,7 @@ from abers.core.fitted import (
     checked_tags,
     is_flag,
     is_tag,
+    twin,
 )
 from abers.core.log_odds import refuse_impossible
 from abers.core.predictions import FitSource, Predictions, both_classes
@@ -89,7 +90,7 @@ class Calibrator(Fitted):
     share one. It needs numpy alone.
     """
 
-    __slots__ = ("_classes", "_columns", "_is_rounded", "_metadata", "_reads")
+    __slots__ = ("_classes", "_columns", "_is_rounded", "_reads")
 
     def _set_input(
         self,
@@ -146,11 +147,6 @@ class Calibrator(Fitted):
     def columns(self) -> tuple[str, ...]:
         """The names of the columns it reads, in order; empty if unknown."""
         return self._columns
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Your own tags, as given to `save`; read-only."""
-        return self._metadata
 
     @property
     @abstractmethod
@@ -246,7 +242,7 @@ class Calibrator(Fitted):
                 f"{validation.shown_object(classes)}."
             )
             raise InvalidData(msg)
-        return self._changed(classes=labels)
+        return twin(type(self), self, _classes=tuple(labels))
 
     def with_columns(self, columns: Sequence[str]) -> Self:
         """Return the same calibrator with names for the columns it reads.
@@ -268,7 +264,7 @@ class Calibrator(Fitted):
                 f"{validation.shown_object(columns)}."
             )
             raise InvalidData(msg)
-        return self._changed(columns=names)
+        return twin(type(self), self, _columns=tuple(names))
 
     def with_metadata(self, metadata: Tags) -> Self:
         """Return the same calibrator with more tags; existing names are overwritten.
@@ -283,30 +279,19 @@ class Calibrator(Fitted):
         Calibrator
             The calibrator with these tags.
         """
-        return self._changed(metadata={**self._metadata, **checked_tags(metadata)})
+        tags = {**self._metadata, **checked_tags(metadata)}
+        return twin(type(self), self, _metadata=MappingProxyType(tags))
 
-    def _changed(self, **facts: Any) -> Self:
-        """Return a calibrator with the same map and changed facts of the input."""
-        twin = object.__new__(type(self))
-        for kind in type(self).__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                setattr(twin, name, getattr(self, name))
-        twin._set_input(**(self._input() | facts))
-        return twin
-
-    def _input(self) -> dict[str, Any]:
-        """Return what `_set_input` sets."""
+    def _input_facts(self) -> Facts:
+        """Return the facts that all calibrators have."""
         return {
             "classes": list(self._classes),
             "columns": list(self._columns),
             "is_rounded": self._is_rounded,
             "metadata": dict(self._metadata),
+            "n_models": self.n_models,
             "reads": self._reads,
         }
-
-    def _input_facts(self) -> Facts:
-        """Return the facts that all calibrators have."""
-        return {**self._input(), "n_models": self.n_models}
 
     def _may_have(self, n_columns: int) -> bool:
         return n_columns in (0, *_widths(self.n_models, self.n_classes))

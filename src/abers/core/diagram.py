@@ -122,14 +122,13 @@ class Diagram(Fitted):
     True
     """
 
-    __slots__ = ("metadata", "scores", "units")
+    __slots__ = ("scores", "units")
     _layout: ClassVar = Layout(
         "diagram", arrays=ARRAYS, facts={"metadata": are_tags, "scale": is_scale}
     )
 
     scores: FloatArray  # s'_1 < … < s'_k'
     units: Units  # in canonical form
-    metadata: Mapping[str, Any]
 
     def __init__(
         self,
@@ -300,7 +299,7 @@ class Diagram(Fitted):
             frozen(array)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "units", masses)
-        object.__setattr__(self, "metadata", MappingProxyType(dict(metadata)))
+        object.__setattr__(self, "_metadata", MappingProxyType(dict(metadata)))
 
     @property
     def scale(self) -> int:

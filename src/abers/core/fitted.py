@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Tags = Mapping[str, str | float | bool | None]
 
 S = TypeVar("S", bound="Stored")
+F = TypeVar("F", bound="Fitted")
 
 LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
@@ -115,7 +116,13 @@ class Stored:
 class Fitted(Stored):
     """An immutable object: equal contents make equal objects."""
 
-    __slots__ = ()
+    __slots__ = ("_metadata",)
+    _metadata: Mapping[str, Any]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Your own tags, as given to `save`; read-only."""
+        return self._metadata
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -134,6 +141,16 @@ class Fitted(Stored):
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+
+def twin(kind: type[F], fitted: Fitted, **changed: Any) -> F:
+    """Return an object of a class that shares all attributes but those changed."""
+    made = object.__new__(kind)
+    for ancestor in kind.__mro__:
+        for name in getattr(ancestor, "__slots__", ()):
+            value = changed[name] if name in changed else getattr(fitted, name)
+            setattr(made, name, value)
+    return made
 
 
 def layout_of(kind: type[Stored]) -> Layout:

@@ -26,7 +26,7 @@ from abers.core.fitted import (
     contents_of,
     flaw_of,
     layout_of,
-    restored,
+    twin,
 )
 from abers.core.intervals import intervals_of
 from abers.core.prior import PRIOR_TAG
@@ -37,7 +37,7 @@ from abers.errors import InvalidData, InvalidParameter
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.core.fitted import Arrays, Facts, Tags
+    from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
     from abers.core.rule import Weight
     from abers.validation import FloatArray, IntArray
@@ -194,21 +194,6 @@ class RuleWithDiagram(Rule):
             )
         )
 
-    def with_metadata(self, metadata: Tags) -> RuleWithDiagram:
-        """Return the same rule with more tags; existing names are overwritten.
-
-        Parameters
-        ----------
-        metadata : mapping
-            Your own tags (model, date, …).
-
-        Returns
-        -------
-        RuleWithDiagram
-            It shares its arrays with this one.
-        """
-        return with_diagram(super().with_metadata(metadata), self._diagram)
-
     def without_diagram(self) -> Rule:
         """Return the rule with the same step functions and without the diagram.
 
@@ -266,25 +251,10 @@ class RuleWithDiagram(Rule):
     def _contents(self) -> Contents:
         return _joined(super()._contents(), self._diagram)
 
-    def _keep(self, rule: Rule, diagram: Diagram) -> None:
-        """Take over the state of a rule, and keep its diagram."""
-        Rule.__init__(
-            self,
-            rule._table,  # noqa: SLF001 (shared)
-            n_rows=rule.n_rows,
-            n_positives=rule.n_positives,
-            increasing=rule.increasing,
-            metadata=rule.metadata,
-            cells=rule.cells,
-        )
-        self._diagram = diagram
-        self._own_weight = None
-
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        of_rule = {name: facts[name] for name in layout_of(Rule).facts}
-        self._keep(
-            restored(Rule, Contents(of_rule, arrays)), _diagram_of(facts, arrays)
-        )
+        super()._restore({name: facts[name] for name in layout_of(Rule).facts}, arrays)
+        self._diagram = _diagram_of(facts, arrays)
+        self._own_weight = None
 
     @classmethod
     def _flaw(cls, facts: Facts, arrays: Arrays) -> str | None:
@@ -301,9 +271,7 @@ class RuleWithDiagram(Rule):
 
 def with_diagram(rule: Rule, diagram: Diagram) -> RuleWithDiagram:
     """Return a rule with the diagram to which it was fitted; both are shared."""
-    made = object.__new__(RuleWithDiagram)
-    made._keep(rule, diagram)
-    return made
+    return twin(RuleWithDiagram, rule, _diagram=diagram, _own_weight=None)
 
 
 def _joined(of_rule: Contents, diagram: Diagram) -> Contents:

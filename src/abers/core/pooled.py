@@ -121,7 +121,7 @@ class PooledRule(Fitted):
            [0.66666667, 1.        ]])
     """
 
-    __slots__ = ("_diagrams", "_increasing", "_kernel", "_metadata", "_weight")
+    __slots__ = ("_diagrams", "_increasing", "_kernel", "_weight")
     _layout: ClassVar = Layout(
         "pooled-rule",
         arrays=ARRAYS_END_TO_END,
@@ -181,11 +181,6 @@ class PooledRule(Fitted):
     def n_positives(self) -> float:
         """Total weight of the calibration rows labelled 1."""
         return sum(diagram.n_positives for diagram in self._present())
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Your own tags, as given to `save`; read-only."""
-        return self._metadata
 
     @property
     def guarantee(self) -> Guarantee:

@@ -99,10 +99,7 @@ class PosetRule(Fitted):
            [0.66666667, 1.        ]])
     """
 
-    __slots__ = (
-        *("_increasing", "_kernel", "_metadata"),
-        *("_negatives", "_points", "_positives"),
-    )
+    __slots__ = ("_increasing", "_kernel", "_negatives", "_points", "_positives")
     _layout: ClassVar = Layout(
         "poset-rule",
         # The rows of scores are stored end to end.
@@ -169,11 +166,6 @@ class PosetRule(Fitted):
     def n_positives(self) -> int:
         """Total weight of the calibration rows labelled 1."""
         return int(self._positives.sum())
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Your own tags, as given to `save`; read-only."""
-        return self._metadata
 
     @property
     def guarantee(self) -> Guarantee:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from abers.core.fitted import (
     contents_of,
     is_total,
     plain_total,
+    twin,
 )
 from abers.core.step_rule import ARRAYS, FACTS, StepRule, table_of
 from abers.errors import InvalidParameter
@@ -216,14 +218,8 @@ class Rule(StepRule):
         >>> dict(rule.metadata)
         {'model': 'v7'}
         """
-        return Rule(
-            self._table,
-            n_rows=self._n_rows,
-            n_positives=self._n_positives,
-            increasing=self._increasing,
-            metadata={**self._metadata, **checked_tags(metadata)},
-            cells=self._cells,
-        )
+        tags = {**self._metadata, **checked_tags(metadata)}
+        return twin(type(self), self, _metadata=MappingProxyType(tags))
 
     def with_prior(self, rate: float) -> Rule:
         """Return the rule for cases with another share of positives.
@@ -262,12 +258,12 @@ class Rule(StepRule):
         lower, upper = (
             prior.adjusted(bound, old, new) for bound in (self.lower, self.upper)
         )
-        return Rule(
-            _table(self.thresholds, lower, upper, self.score_quantiles.copy()),
-            n_rows=self._n_rows,
-            n_positives=self._n_positives,
-            increasing=self._increasing,
-            metadata={**self._metadata, prior.PRIOR_TAG: new},
+        return twin(
+            Rule,
+            self,
+            _table=_table(self.thresholds, lower, upper, self.score_quantiles.copy()),
+            _metadata=MappingProxyType({**self._metadata, prior.PRIOR_TAG: new}),
+            _cells=None,
         )
 
     def with_cells(self, cells: Cells | None) -> Rule:
@@ -283,14 +279,7 @@ class Rule(StepRule):
         Rule
             It shares its arrays with this one.
         """
-        return Rule(
-            self._table,
-            n_rows=self._n_rows,
-            n_positives=self._n_positives,
-            increasing=self._increasing,
-            metadata=self._metadata,
-            cells=cells,
-        )
+        return twin(Rule, self, _cells=cells)
 
     @property
     def keeps_diagram(self) -> bool:
@@ -327,18 +316,14 @@ class Rule(StepRule):
         # included.
         with np.errstate(over="ignore"):  # inf comes after the largest number
             thresholds = np.nextafter(-self.thresholds[::-1], np.inf)
-        return Rule(
-            _table(
-                thresholds,
-                1 - self.upper[::-1],
-                1 - self.lower[::-1],
-                0.0 - self.score_quantiles[::-1],
-            ),
-            n_rows=self._n_rows,
-            n_positives=self._n_rows - self._n_positives,
-            increasing=self._increasing,
-            metadata=self._metadata,
+        table = _table(
+            thresholds,
+            1 - self.upper[::-1],
+            1 - self.lower[::-1],
+            0.0 - self.score_quantiles[::-1],
         )
+        negatives = self._n_rows - self._n_positives
+        return twin(Rule, self, _table=table, _n_positives=negatives, _cells=None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):

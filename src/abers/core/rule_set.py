@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from itertools import repeat
 from reprlib import repr as shortened
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -29,12 +28,19 @@ from abers.core.fitted import (
     are_tags,
     checked_tags,
     contents_of,
+    from_json_bytes,
     is_flag,
     is_tag,
     is_whole,
+    json_bytes,
     layout_of,
     plain_total,
     restored,
+)
+from abers.core.group_names import (
+    as_groups,
+    refuse_missing_groups,
+    rows_by_group,
 )
 from abers.core.inverted import (
     effective_sizes,
@@ -59,22 +65,19 @@ from abers.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
     from abers.core.fitted import Arrays, Facts
+    from abers.core.group_names import Group
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.validation import FloatArray, IntArray
 
 
-K = TypeVar("K")
-Group = str | int | float  # and bool, which is an int
-TYPES = (str, bool, int, float)
 OWN, REST, POOLED = "own", "rest", "pooled"  # which rule applies
-WORD = 8  # bytes; names are padded to a multiple of it
 MOST_ROWS = validation.LARGEST_EXACT_INTEGER
 SHARED = 2  # rules at most: one for all rows, one for the rest
 UNSEEN = -1  # the index of the rule for all rows, which is the last one
@@ -83,91 +86,6 @@ NO_DIAGRAMS = (
     "rule sets must keep their diagrams to be added or fitted again; fit them with "
     "fit_rules(…, keep_diagram=True), or with abers fit --keep-diagram."
 )
-
-
-def as_groups(values: object, *, fitted: type | None = None) -> list[Group | None]:
-    """Return the group of each row as a plain Python object, None where missing.
-
-    All must have one type that compares with the fitted type: a column of integers with
-    a missing value often becomes floats.
-    """
-    groups = _as_list(values)
-    if not set(map(type, groups)) <= {str, bool, int}:
-        groups = [_as_group(value, row) for row, value in enumerate(groups)]
-    types = dict.fromkeys(map(type, groups))  # in order of appearance
-    types.pop(type(None), None)
-    wanted = fitted or next(iter(types), str)
-    wrong = types.keys() - ({int, float} if fitted in {int, float} else {wanted})
-    if wrong:
-        row = next(row for row, group in enumerate(groups) if type(group) in wrong)
-        why = "as those of the rule set" if fitted else "as the first one is"
-        msg = (
-            f"groups must be {wanted.__name__}, {why}; got {groups[row]!r} "
-            f"at row {row}. Convert the column to one type."
-        )
-        raise InvalidType(msg)
-    return groups
-
-
-def rows_by_group(groups: Sequence[K]) -> dict[K, IntArray]:
-    """Return the row numbers of each group, ascending."""
-    codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
-    code_of_row = np.fromiter(map(codes.__getitem__, groups), np.int64, len(groups))
-    order = np.argsort(code_of_row, kind="stable")
-    stops = np.cumsum(np.bincount(code_of_row))[:-1]
-    return dict(zip(codes, np.split(order, stops), strict=False))  # [] has one part
-
-
-def refuse_missing_groups(rows: IntArray, size: int) -> None:
-    """Raise if any row has no group."""
-    if rows.size:
-        msg = (
-            f"groups must not be missing; got none in {rows.size} of {size} rows, "
-            f"first at row {rows[0]}. Drop these rows, or give them a group of their "
-            "own."
-        )
-        raise InvalidData(msg)
-
-
-def _as_list(values: object) -> list[Any]:
-    """Convert a column of any library to a list."""
-    if isinstance(values, list | tuple):
-        return list(values)
-    if not isinstance(values, np.ndarray):
-        validation.need_narwhals("groups")
-        import narwhals as nw
-
-        values = validation.through_protocol(values, "groups")
-        series = nw.from_native(values, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return series.to_list()
-        values = np.asarray(values)
-    if values.ndim != 1:
-        msg = (
-            "groups must be one column of names; "
-            f"got {shortened(values.tolist())} of shape {values.shape}."
-        )
-        raise InvalidData(msg)
-    if values.dtype.kind in "mM":  # nanoseconds would become integers
-        msg = f"groups must be text, numbers or booleans; got {values.dtype}."
-        raise InvalidType(msg)
-    return cast("list[Any]", values.tolist())
-
-
-def _as_group(value: Any, row: int) -> Group | None:
-    """Convert an object to a group name: numpy scalars become Python objects."""
-    name = value.item() if isinstance(value, np.generic) else value
-    if name is None or type(name).__name__ in {"NAType", "NaTType"}:  # pandas
-        return None
-    if type(name) not in TYPES:
-        msg = (
-            "groups must be text, numbers or booleans; "
-            f"got {shortened(value)} at row {row}."
-        )
-        raise InvalidType(msg)
-    if type(name) is float:
-        return None if np.isnan(name) else name + 0.0  # one kind of zero
-    return cast("Group", name)
 
 
 class RuleSet(Fitted):
@@ -223,7 +141,7 @@ class RuleSet(Fitted):
     """
 
     __slots__ = (
-        *("_answers", "_diagrams", "_metadata", "_minimum", "_places"),
+        *("_answers", "_diagrams", "_minimum", "_places"),
         *("_pooled", "_rest", "_rules", "_totals"),
     )
     # Either diagrams, from which the rules follow, or rules; the others are empty.
@@ -343,11 +261,6 @@ class RuleSet(Fitted):
     def increasing(self) -> bool:
         """Whether a higher score means a higher probability."""
         return self._pooled.increasing
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Your own tags, as given to `save`; read-only."""
-        return self._metadata
 
     @property
     def guarantee(self) -> Guarantee:
@@ -554,7 +467,7 @@ class RuleSet(Fitted):
             "metadata": dict(self._metadata),
             "minimum": self._minimum,
         }
-        names, diagrams = _as_bytes(list(self)), self._diagrams
+        names, diagrams = json_bytes(list(self)), self._diagrams
         rules, totals = [], np.empty((0, 2))
         if diagrams is None:
             shared = [self._pooled, *([] if self._rest is None else [self._rest])]
@@ -570,7 +483,7 @@ class RuleSet(Fitted):
         return Contents(facts, arrays)
 
     def _restore(self, facts: Facts, arrays: Arrays) -> None:
-        names = json.loads(arrays["names"].tobytes())
+        names = from_json_bytes(arrays["names"])
         if arrays["sizes"].size:
             diagrams = dict(zip(names, cut_apart(arrays), strict=True))
             RuleSet.__init__(self, diagrams, keep_diagram=True, **facts)
@@ -600,7 +513,7 @@ class RuleSet(Fitted):
             return flaw
         if flaw := _flaw_of_names(arrays["names"]):
             return flaw
-        n_groups = len(json.loads(arrays["names"].tobytes()))
+        n_groups = len(from_json_bytes(arrays["names"]))
         if has_diagrams:
             each = n_groups == arrays["sizes"].size and (arrays["sizes"] > 0).all()
             return None if each else "its groups do not have a diagram each"
@@ -617,26 +530,17 @@ class RuleSet(Fitted):
         )
 
 
-def _as_bytes(names: list[Any]) -> NDArray[np.uint8]:
-    """Return names as JSON, in bytes padded to whole words."""
-    text = json.dumps(names, separators=(",", ":"))
-    return np.frombuffer((text + " " * (-len(text) % WORD)).encode("ascii"), np.uint8)
-
-
-def _flaw_of_names(names_as_bytes: NDArray[np.uint8]) -> str | None:
+def _flaw_of_names(written: NDArray[np.uint8]) -> str | None:
     """Return why these cannot be the names of groups, or None."""
+    names = from_json_bytes(written)
     try:
-        names = json.loads(names_as_bytes.tobytes())
         in_order = as_groups(sorted(set(names)))
-        written = _as_bytes(in_order)
-    except (AbersError, TypeError, ValueError, RecursionError):
+    except (AbersError, TypeError):
         return "its groups are not names of one type"
-    if names != in_order:
+    if not np.array_equal(json_bytes(in_order), written):
         return "its groups are not distinct and in order"
     if not names or None in names or not all(is_tag("", name) for name in names):
         return "its groups are not names of one type"
-    if not np.array_equal(written, names_as_bytes):
-        return "its groups are not written as abers does"
     return None
 
 

@@ -39,6 +39,7 @@ from abers.core.fitted import (
     is_flag,
     restored,
     stored,
+    twin,
 )
 from abers.core.log_odds import (
     difference,
@@ -264,7 +265,7 @@ class StackedRule(Calibrator):
         if flaw := _flaw_of_input(facts | {"reads": reads}):
             msg = f"reads must fit a rule of kind {self._kind!r}: {flaw}."
             raise InvalidParameter(msg)
-        return self._changed(reads=reads, is_rounded=is_rounded)
+        return twin(StackedRule, self, _reads=reads, _is_rounded=is_rounded)
 
     def of_models(self, scores: Sequence[ClassScores]) -> tuple[FloatArray, FloatArray]:
         """Return probabilities and bounds from the scores of classifiers.

@@ -45,7 +45,7 @@ class StepRule(Fitted):
     Piece j of both holds for thresholds[j-1] <= score < thresholds[j].
     """
 
-    __slots__ = ("_increasing", "_metadata", "_n_rows", "_table")
+    __slots__ = ("_increasing", "_n_rows", "_table")
 
     def __init__(
         self,
@@ -89,11 +89,6 @@ class StepRule(Fitted):
     def increasing(self) -> bool:
         """Whether a higher score means a higher value."""
         return self._increasing
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Your own tags, as given to `save`; read-only."""
-        return self._metadata
 
     def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:
         """Return the lower and upper bound of each score.

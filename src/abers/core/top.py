@@ -66,7 +66,7 @@ class TopRule(Fitted):
     It is immutable: equal rules compare equal, and threads may share one.
     """
 
-    __slots__ = ("_metadata", "_n_classes", "_n_rows", "_right", "_wrong")
+    __slots__ = ("_n_classes", "_n_rows", "_right", "_wrong")
     _layout: ClassVar = Layout(
         "top-rule",
         # The level sets of all top classes are stored end to end.
@@ -99,11 +99,6 @@ class TopRule(Fitted):
     def n_rows(self) -> int:
         """Calibration rows."""
         return self._n_rows
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """Your own tags, as given to `save`; read-only."""
-        return self._metadata
 
     @property
     def guarantee(self) -> Guarantee:

@@ -21,6 +21,7 @@ from abers.core import guarantees
 from abers.core.calibrator import OUT_OF_FOLD, Calibrator
 from abers.core.cells import cells_of_rows
 from abers.core.diagram import Diagram
+from abers.core.group_names import as_groups, rows_by_group
 from abers.core.inverted import (
     effective_rows,
     effective_sizes,
@@ -29,7 +30,7 @@ from abers.core.inverted import (
 from abers.core.merging import LOSSES
 from abers.core.predictions import TWO, FoldScores
 from abers.core.rule import Rule
-from abers.core.rule_set import RuleSet, as_groups, rows_by_group
+from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 from abers.evaluation.calibration_tests import holm, mean_difference_p
 from abers.evaluation.change import (
@@ -63,8 +64,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
+    from abers.core.group_names import Group
     from abers.core.predictions import Predictions
-    from abers.core.rule_set import Group
     from abers.evaluation.change import Change, ScoreInterval
     from abers.validation import FloatArray, IntArray, LabelArray
 

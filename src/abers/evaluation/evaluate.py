@@ -13,10 +13,11 @@ import numpy as np
 from abers import validation
 from abers.core.auc import auc_of
 from abers.core.diagram import Diagram, trusted_diagram
+from abers.core.group_names import as_groups
 from abers.core.inverted import effective_rows, effective_size, mann_whitney
 from abers.core.merging import LOSSES
 from abers.core.own_weight import RuleWithDiagram
-from abers.core.rule_set import RuleSet, as_groups
+from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData
 from abers.evaluation.bands import band_of, band_of_rows
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
@@ -51,10 +52,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
+    from abers.core.group_names import Group
     from abers.core.guarantees import Guarantee
     from abers.core.predictions import Predictions
     from abers.core.rule import Rule
-    from abers.core.rule_set import Group
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.classwise import ClassEvaluation
     from abers.evaluation.counts import Counted, Counts

@@ -10,8 +10,8 @@ import numpy as np
 
 from abers import validation
 from abers.core.auc import auc_of
+from abers.core.group_names import as_groups, rows_by_group
 from abers.core.inverted import effective_rows
-from abers.core.rule_set import as_groups, rows_by_group
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.counts import counted, diagram_of
 from abers.evaluation.drift import population_stability_index, stability_noise
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.core.diagram import Diagram
+    from abers.core.group_names import Group
     from abers.core.predictions import Predictions
     from abers.core.rule import Rule
-    from abers.core.rule_set import Group, RuleSet
+    from abers.core.rule_set import RuleSet
     from abers.validation import FloatArray
 
 Value = TypeVar("Value")

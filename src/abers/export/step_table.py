@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.choices import LossName
-    from abers.core.rule_set import Group
+    from abers.core.group_names import Group
     from abers.core.stacked import StackedRule
     from abers.core.venn_abers_calibrator import VennAbersCalibrator
     from abers.export.reading import Reading

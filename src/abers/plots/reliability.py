@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.rule_set import as_groups
+from abers.core.group_names import as_groups
 from abers.evaluation.counts import diagram_of, scatter_of
 from abers.evaluation.groups import count_groups, evaluate_groups
 from abers.evaluation.predictor import predictions_of

@@ -11,6 +11,10 @@ rounded. It depends on `Magnitudes` alone, which add up exactly over rows and pa
 neither the order of rows nor the division into parts changes a bit. A weight that is
 too small next to the total has no units, and its row is dropped like one of weight 0.
 
+A bound is off by at most half a unit per row of its block: by some 1e-12 if the weights
+add up to 1e4, and by ten times as much with each power of ten; REAL_WEIGHTS.md, among
+the benchmarks, derives the limit and measures it.
+
 Diagrams keep units in canonical form: common trailing zero bits are stripped, as far as
 the scale allows. Whole masses then have scale 0, halves scale 1, and equal masses have
 equal units, however they were made. Bounds stay the same, because units and the new

@@ -39,6 +39,7 @@ LEVELS = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 # What knows how to save or show itself, although files and pages stand above it.
 EXCEPTIONS = {
     ("evaluation.evaluate", "Evaluation.to_html", "report"),
+    ("evaluation.evaluate", "Evaluation.to_markdown", "report.text"),
     ("evaluation.evaluate", "Evaluation.printout", "report.text"),
     ("comparison.result", "Comparison.to_html", "report"),
     ("online.monitor", "Monitor.plot", "plots"),

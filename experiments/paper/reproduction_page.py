@@ -16,6 +16,7 @@ from abers import plots
 from abers.errors import need
 from abers.formatting import Table, change, number, p_value
 from abers.report.figures import PIXELS, PageFigure, data_uri
+from abers.report.text import BOUNDS_ARE
 from experiments.paper import paper_figures as figures
 from experiments.paper.cases import REFUTED
 from experiments.paper.claims import FURTHER, NOTE, PAPER, PERMUTED, SPLIT
@@ -647,6 +648,7 @@ def page(found: Findings, made: Mapping[str, Made] | None = None) -> str:
         methods=method_tables(found),
         groups=_sections(found, made or {}),
         left_out=[*found.left_out, *found.unanswered],
+        bounds_are=BOUNDS_ARE,
         grids=grids_table(found),
         facts=_facts(found),
     )

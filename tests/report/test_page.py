@@ -271,7 +271,7 @@ def test_groups_are_drawn_in_the_order_of_their_table(monkeypatch):
     ]
     assert display.left_out == 2
     alone = abers.evaluate(None, scores, labels)
-    assert figures.of_groups(alone) is None
+    assert figures.of_groups(alone) == []
 
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
@@ -316,3 +316,18 @@ def test_half_a_character_in_a_title_does_not_stop_the_page(found, tmp_path):
     for page in (found, abers.compare(*draw(300, 4))):
         page.to_html(tmp_path / "page.html", title="half \ud800")
         assert "half" in (tmp_path / "page.html").read_text()
+
+
+def test_markdown_has_the_sentences_and_tables_of_the_page(found):
+    """Figures alone are left out, and what a name holds is text in both."""
+    page = Page(evaluation_page(found))
+    card = found.to_markdown(facts={"data version": "[a](b) <i> 1|2"})
+    lines = card.splitlines()
+    headings = [line.lstrip("# ") for line in lines if line.startswith("#")]
+    plain = [heading.replace("\\|", "|") for heading in headings]
+    assert plain == [heading for heading in page.headings if heading != "Figures"]
+    rows = [line for line in lines if line.startswith("| ") and "---" not in line]
+    cells = [row.replace("\\", "").strip("| ").split(" | ") for row in rows]
+    assert cells == [[cell for cell in row if cell] for row in page.rows if row]
+    assert r"- data version: \[a\](b) \<i\> 1\|2" in lines
+    assert f"**{text.headline(found)}**".replace("<", r"\<") in lines

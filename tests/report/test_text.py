@@ -17,7 +17,7 @@ from abers.evaluation.calibration_tests import two_sided_p
 from abers.evaluation.evaluate import evaluate
 from abers.evaluation.in_sample import IN_SAMPLE
 from abers.formatting import shorten
-from abers.report import text
+from abers.report import comparison_text, text
 from abers.storage.fingerprint import TAG, fingerprint_of
 
 
@@ -234,7 +234,8 @@ def test_the_label_that_counts_as_one_is_named():
         f"{positives} of them 'spam', the mean prediction before"
         in text.summary(found)[0]
     )
-    assert f"{positives} positive, that is 'spam'" in dict(text.facts(found))["rows"]
+    rows = dict(text.source_facts(found))["rows"]
+    assert f"{positives} positive, that is 'spam'" in rows
     plain = evaluate(None, scores, labels)
     assert plain.pos_label == 1
     assert "positive)\n" in str(plain)
@@ -248,21 +249,21 @@ def test_one_column_has_no_before_and_after():
     assert [row[0] for row in ranking.rows] == ["the probabilities"]
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
     assert [row[0] for row in calibration.rows] == ["the probabilities"]
-    assert dict(text.facts(found))["name"] == "churn"
+    assert dict(text.source_facts(found))["name"] == "churn"
     both = evaluate(None, scores, labels, before=scores)
     assert text.heading(both) == "Before and after"
 
 
 def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
     comparison = compare(*draw(500, 4))
-    tables = text.comparison_tables(comparison)
+    tables = comparison_text.tables(comparison)
     for table, loss in zip(tables, ("log", "brier"), strict=True):
         names = [method.name for method in comparison.ranked(loss)]
         assert [row[0] for row in table.rows] == names
         assert [row[3] for row in table.rows].index("best") == 0
     found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
     groups = text.group_table(found)
-    assert len(groups.rows) == text.MOST_PARTS
+    assert len(groups.rows) == text.MOST_ROWS
     assert "20 not shown" in groups.caption
     for shown in (*tables, groups, *text.quality_tables(found)):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
@@ -289,7 +290,7 @@ def test_long_names_lose_their_middle():
 
 def test_the_best_method_is_named_with_how_sure_that_is():
     comparison = compare(*draw(2000, 6))
-    best, lead, how = text.comparison_summary(comparison)
+    best, lead, how = comparison_text.summary(comparison)
     assert comparison.methods[0].name in best
     assert "(significant)" in lead
     assert how == comparison.how
@@ -297,7 +298,7 @@ def test_the_best_method_is_named_with_how_sure_that_is():
 
 def test_methods_that_are_not_significantly_worse_are_named():
     comparison = compare(*draw(2000, 6))
-    best, *_ = text.comparison_summary(comparison)
+    best, *_ = comparison_text.summary(comparison)
     near = [
         method.name
         for method in comparison.methods[1:]
@@ -308,7 +309,7 @@ def test_methods_that_are_not_significantly_worse_are_named():
     assert "uncalibrated" not in near
     assert best.endswith(f"Not significantly worse: {', '.join(near)}.")
     alone = compare(*draw(2000, 6), methods=["uncalibrated", "beta"])
-    assert "Not significantly" not in text.comparison_summary(alone)[0]
+    assert "Not significantly" not in comparison_text.summary(alone)[0]
 
 
 def test_held_out_rows_are_shown_as_stated_by_the_user():
@@ -320,7 +321,7 @@ def test_held_out_rows_are_shown_as_stated_by_the_user():
     assert "is unknown" in text.summary(unknown)[0]
     assert "500 rows (held out, as stated by the user)" in text.summary(stated)[0]
     assert "held-out (as stated by the user)" in str(stated)
-    assert "no, as stated by the user" in dict(text.facts(stated)).values()
+    assert "no, as stated by the user" in dict(text.source_facts(stated)).values()
     assert stated.to_dict()["held_out"] is True
     with pytest.raises(AbersError, match="held_out must be True or False"):
         evaluate(rule, *rows, held_out="yes")

@@ -358,6 +358,30 @@ class Evaluation:
         page: str = evaluation_page(self, title=title, facts=facts)
         replace_text(path, page)
 
+    def to_markdown(
+        self,
+        *,
+        title: str | None = None,
+        facts: Mapping[str, object] | None = None,
+    ) -> str:
+        """Return the sentences and tables of the page, for a model card.
+
+        Parameters
+        ----------
+        title : str, default=None
+            Heading of the document.
+        facts : mapping, default=None
+            Facts to list at its end, as on the page.
+
+        Returns
+        -------
+        str
+            Markdown, with tables as GitHub and Hugging Face read them.
+        """
+        from abers.report import text
+
+        return text.document(self, title=title, facts=facts).markdown()
+
     def printout(self) -> Printout:
         """Return what is shown when an evaluation is printed.
 

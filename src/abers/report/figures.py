@@ -43,6 +43,17 @@ class PageFigure:
     height: int
 
 
+def of_sections(evaluation: Evaluation) -> dict[str, list[PageFigure]]:
+    """Draw the figures of an evaluation, by the sections of the page."""
+    first, *others = of_evaluation(evaluation)
+    return {
+        "opening": [first],
+        "figures": others,
+        "decisions": of_decisions(evaluation),
+        "groups": of_groups(evaluation),
+    }
+
+
 def of_evaluation(evaluation: Evaluation) -> list[PageFigure]:
     """Draw the figures of an evaluation."""
     drawn = [_reliability(evaluation)]
@@ -79,19 +90,21 @@ def of_decisions(evaluation: Evaluation) -> list[PageFigure]:
     ]
 
 
-def of_groups(evaluation: Evaluation) -> PageFigure | None:
+def of_groups(evaluation: Evaluation) -> list[PageFigure]:
     """Draw the reliability of the worst groups, if there are any."""
     panels = panels_of(evaluation.counted_groups)
     if not panels:
-        return None
+        return []
     left_out = len(evaluation.groups) - len(panels)
-    return _figure(
-        Panels(panels, left_out=left_out),
-        "Reliability by group",
-        f"{_observed_by_predicted(evaluation)} in each group, in the order of the "
-        f"table{', the first twelve' if left_out else ''}. Where many points in a row "
-        "lie outside the band, the probabilities are wrong for this group.",
-    )
+    return [
+        _figure(
+            Panels(panels, left_out=left_out),
+            "Reliability by group",
+            f"{_observed_by_predicted(evaluation)} in each group, in the order of the "
+            f"table{', the first twelve' if left_out else ''}. Where many points in a "
+            "row lie outside the band, the probabilities are wrong for this group.",
+        )
+    ]
 
 
 def of_comparison(comparison: Comparison) -> list[PageFigure]:

@@ -12,9 +12,18 @@ from abers.online.alarms import ADVICE
 from abers.online.bets import TESTS
 from abers.online.monitor import UNKNOWN, power_of_e
 from abers.plots.monitor import WHAT
-from abers.report.text import LONGEST_CELL, MOST_PARTS
+from abers.report.document import (
+    LONGEST_CELL,
+    MOST_ROWS,
+    Document,
+    Section,
+    cut,
+    dated,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from abers.online.alarms import Alarm
     from abers.online.file_monitor import FileMonitor
     from abers.validation import FloatArray
@@ -22,6 +31,28 @@ if TYPE_CHECKING:
 MOST_ALARMS = 5  # in red
 MOST_FILES = 400  # in the table
 STALLING = "No alarm, but the tests of labels stall: they would miss a change."
+
+
+def document(
+    monitor: FileMonitor,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> Document:
+    """Describe the history of a monitor of files."""
+    return Document(
+        "Monitor" if title is None else cut(title),
+        warnings(monitor),
+        "",
+        summary(monitor),
+        [
+            Section(
+                "Capital of the tests", figures="capital", tables=[test_table(monitor)]
+            ),
+            Section("Files", tables=[ledger_table(monitor)]),
+        ],
+        dated(facts, start_facts(monitor)),
+    )
 
 
 def capitals(monitor: FileMonitor) -> dict[str, FloatArray]:
@@ -76,7 +107,7 @@ def test_table(monitor: FileMonitor) -> Table:
     """Write the capital of each test now, the highest of many groups first."""
     raised = {(alarm.group, alarm.test): alarm for alarm in monitor.alarms}
     order = np.argsort([-logs.max() for logs in _last(monitor)], kind="stable")
-    shown = order[: MOST_PARTS // len(TESTS)]
+    shown = order[: MOST_ROWS // len(TESTS)]
     rows = []
     for place in shown.tolist():
         group = monitor.groups[place]
@@ -122,7 +153,7 @@ def ledger_table(monitor: FileMonitor) -> Table:
     return Table.of(lines, columns, caption=caption, most=MOST_FILES)
 
 
-def facts(monitor: FileMonitor) -> list[tuple[str, str]]:
+def start_facts(monitor: FileMonitor) -> list[tuple[str, str]]:
     """List what the monitor began with, and what waits."""
     waiting = monitor.waiting.labels
     dropped = sum(line.counts.n_dropped for line in monitor.ledger)

@@ -1,4 +1,4 @@
-"""Text: an evaluation or a comparison in sentences and tables."""
+"""Text: an evaluation in sentences and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from abers.core.inverted import inverted_sentence
 from abers.core.prior import PRIOR_TAG
-from abers.evaluation.calibration_tests import mean_difference_p, two_sided_p, z_score
+from abers.evaluation.calibration_tests import mean_difference_p
 from abers.evaluation.in_sample import IN_SAMPLE
 from abers.formatting import (
     PRIOR_NAMES,
@@ -29,13 +29,21 @@ from abers.formatting import (
     plus_minus,
     shorten,
 )
-from abers.losses import SCORING_LOSSES
+from abers.report import comparison_text
+from abers.report.document import (
+    LONGEST,
+    LONGEST_CELL,
+    MOST_ROWS,
+    Document,
+    Section,
+    cut,
+    dated,
+)
 from abers.thresholds import FEW_LABELS, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from abers.comparison import Comparison, Difference
     from abers.evaluation.discrimination import Estimate
     from abers.evaluation.evaluate import Evaluation
     from abers.evaluation.groups import PartEvaluation
@@ -43,9 +51,6 @@ if TYPE_CHECKING:
 
     Writers = dict[str, Callable[[Any], str]]  # by the name of their column
 
-LONGEST = 120  # characters of a title that a reader takes in
-LONGEST_CELL = 40
-MOST_PARTS = 50  # groups or classes in a table of the page
 MOST_PRINTED = 10  # in a printed summary
 MOST_ERRORS = 10
 PLACES = 5  # of a printed loss, at least
@@ -61,6 +66,144 @@ ADJUSTED = (
     "The rule was adjusted to another base rate than that of its calibration rows, so "
     "its bounds have no guarantee."
 )
+
+
+RANKING_NOTE = (
+    "The AUC is the share of pairs of a positive and a negative row that are in order; "
+    "Gini = 2 AUC \N{MINUS SIGN} 1. KS is the largest distance between the score "
+    "distributions of positives and negatives. The intervals of AUC and Gini are the "
+    "wider of DeLong's and Newcombe's at each end, that of KS is Kolmogorov's band. "
+    "Calibration makes ties, so these can change a little."
+)
+LOSS_NOTE = (
+    "Loss = miscalibration \N{MINUS SIGN} discrimination + uncertainty. Miscalibration "
+    "is the most that recalibration on these rows could gain."
+)
+CLASSES_NOTE = (
+    "Log loss is the mean of \N{MINUS SIGN}log of the probability of the class that "
+    "was observed, natural logarithm. The Brier loss adds up the squared differences "
+    "over all classes, so it lies between 0 and 2, as in scikit-learn. The confidence "
+    "is the probability of the most probable class; the top-label ECE compares it with "
+    "how often that class is right. The classwise ECE is the mean of the ECE of each "
+    "class against the rest; with many classes most probabilities are near 0, and so "
+    "is the classwise ECE."
+)
+CALIBRATION_NOTE = (
+    "The ECE has 10 bins of equal width: it depends on them, and is above 0 even for "
+    "perfect probabilities. The smooth ECE has no bins. Compare either only between "
+    "columns of equal size. Intercept and slope are those of Cox: a positive intercept "
+    "means that predictions are too low, a slope below 1 that they are too extreme. "
+    "The calibration test sees every error that a monotone map would correct; its "
+    "p-value is at least 1/201."
+)
+DECISIONS_NOTE = (
+    "Acting where the probability is at least a threshold t means that one false "
+    "positive costs t / (1 \N{MINUS SIGN} t) times as much as one false negative. With "
+    "costs FP and FN the threshold is FP / (FP + FN). Read the figures at the "
+    "thresholds that your costs could have; ignore the others."
+)
+BOUNDS_ARE = (
+    "The bounds of a case are the estimated probability of label 1 after adding the "
+    "case to the calibration data with label 0 (lower) and with label 1 (upper). The "
+    "true label is one of the two. They show how much a single case could move the "
+    "answer. They are not a confidence interval, and they shrink to a point as data "
+    "grow."
+)
+MERGED = (
+    "Not guaranteed: that the single probability, merged from the bounds, is "
+    "calibrated. In practice it is close, and this page shows how close."
+)
+ELSEWHERE = (
+    "Not guaranteed: anything about single cases, about groups that were not "
+    "calibrated by themselves, or about cases from another source or time."
+)
+RANKING_KEPT = (
+    "A single rule never reverses the order of two cases, though it can tie them. "
+    "Cross predictors and rule sets may order cases differently than the scores do."
+)
+NO_BOUNDS = (
+    "These are probabilities without bounds: nothing is guaranteed about them. This "
+    "page shows how they did on these rows, and nothing about cases from another "
+    "source or time."
+)
+
+
+# --- the document ---
+
+
+def document(
+    evaluation: Evaluation,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> Document:
+    """Describe an evaluation; the page and Markdown show it."""
+    named = "" if evaluation.name is None else f": {cut(evaluation.name)}"
+    return Document(
+        f"Calibration report{named}" if title is None else cut(title),
+        warnings(evaluation),
+        headline(evaluation),
+        summary(evaluation),
+        [
+            _quality(evaluation),
+            Section("Figures", figures="figures"),
+            *_classes(evaluation),
+            *_decisions(evaluation),
+            *_groups(evaluation),
+            *_guarantees(evaluation),
+        ],
+        dated(facts, source_facts(evaluation)),
+    )
+
+
+def _quality(evaluation: Evaluation) -> Section:
+    """Show losses, calibration and discrimination, and how methods compare."""
+    tables, notes = quality_tables(evaluation), [CLASSES_NOTE, CALIBRATION_NOTE]
+    if _is_binary(evaluation):
+        notes = [RANKING_NOTE, LOSS_NOTE, CALIBRATION_NOTE]
+    if (comparison := evaluation.comparison) is not None:
+        tables = [*comparison_text.tables(comparison), *tables]
+        notes = [comparison.how, *comparison_text.infinite_note(comparison), *notes]
+    return Section(heading(evaluation), tables=tables, notes=notes)
+
+
+def _classes(evaluation: Evaluation) -> list[Section]:
+    if not evaluation.by_class:
+        return []
+    errors = error_table(evaluation)
+    tables = [class_table(evaluation), *([] if errors is None else [errors])]
+    note = class_note(evaluation)
+    return [Section("Classes, largest |z| first", tables=tables, notes=[note])]
+
+
+def _decisions(evaluation: Evaluation) -> list[Section]:
+    if (costs := cost_table(evaluation)) is None:
+        return []
+    return [Section("Decisions", [DECISIONS_NOTE], "decisions", [costs])]
+
+
+def _groups(evaluation: Evaluation) -> list[Section]:
+    if not evaluation.groups:
+        return []
+    return [
+        Section(
+            "Groups, largest |z| first",
+            figures="groups",
+            tables=[group_table(evaluation)],
+            notes=[group_note(evaluation)],
+        )
+    ]
+
+
+def _guarantees(evaluation: Evaluation) -> list[Section]:
+    title = "Guarantees and limits"
+    if evaluation.guarantee is None:
+        return [Section(title, [NO_BOUNDS])]
+    points = [str(evaluation.guarantee), MERGED, ELSEWHERE]
+    if not _is_binary(evaluation):
+        return [Section(title, points=points)]
+    bounds = Section("What the bounds are", [BOUNDS_ARE, interval_note(evaluation)])
+    return [bounds, Section(title, points=[*points, RANKING_KEPT])]
 
 
 # --- what the numbers are about: the class shown, or the top label ---
@@ -450,15 +593,18 @@ def heading(evaluation: Evaluation) -> str:
 
 
 def interval_note(evaluation: Evaluation) -> str:
-    """Say how well the calibration rows tell the curve; empty if that is unknown."""
+    """Say how well the calibration rows tell the curve, or what else tells it."""
     if (wide := evaluation.interval_widths) is None:
-        return ""
+        return (
+            "The uncertainty of the calibration curve itself is another question, "
+            "which the calibration band answers."
+        )
     return (
         "How well the calibration curve is known is another question. On these rows "
         "the 90 % confidence interval of the probability, given the score of a case, "
         f"is {percent(wide.mean)} wide on average and {percent(wide.maximum)} at most, "
         "from the calibration rows alone; it assumes that the probability runs with "
-        "the score."
+        "the score. The calibration band is for all scores at once."
     )
 
 
@@ -652,10 +798,10 @@ def _part_table(
 ) -> Table:
     if brief:
         return Table.of(parts, columns, most=MOST_PRINTED)
-    left = len(parts) - MOST_PARTS
+    left = len(parts) - MOST_ROWS
     caption = f"{len(parts):,} {one if len(parts) == 1 else many}"
     caption += f", {left:,} not shown" if left > 0 else ""
-    return Table.of(parts[:MOST_PARTS], columns, caption=caption)
+    return Table.of(parts[:MOST_ROWS], columns, caption=caption)
 
 
 def _few(part: PartEvaluation) -> str:
@@ -685,77 +831,14 @@ def error_table(evaluation: Evaluation) -> Table | None:
     return table if table.rows else None
 
 
-# --- comparisons ---
-
-
-def comparison_summary(comparison: Comparison) -> list[str]:
-    """Name the best method, its lead, and how certain it is."""
-    best, *others = comparison.methods
-    text = f"{best.name} has the smallest log loss, {cost(best.log_loss)}"
-    if others:
-        text += f"; {others[-1].name} the largest, {cost(others[-1].log_loss)}"
-    return [f"{text}.{_as_good(comparison)}", _lead(comparison), comparison.how]
-
-
-def _as_good(comparison: Comparison) -> str:
-    """Name the methods that are not significantly worse than the best."""
-    names = [
-        method.name
-        for method in comparison.ranked("log")
-        if method.from_best is not None and not _differs(method.from_best)
-    ]
-    if not names:
-        return ""
-    return f" Not significantly worse: {', '.join(names)}."
-
-
-def _differs(difference: Difference) -> bool:
-    z = z_score(difference.mean, difference.standard_error)
-    return math.isinf(difference.mean) or two_sided_p(z) < SIGNIFICANCE
-
-
-def _lead(comparison: Comparison) -> str:
-    best = comparison.methods[0]
-    if best.name == comparison.reference:
-        return f"No method is better than {comparison.reference}, the reference."
-    difference = best.log_difference
-    text = change(difference.mean, difference.standard_error)
-    certainty = _significance(is_significant=_differs(difference))
-    if math.isinf(difference.mean):
-        certainty = "the reference has an infinite loss"
-    elif math.isnan(difference.standard_error):
-        certainty = "one row has no standard error"
-    return f"Its difference from {comparison.reference} is {text} ({certainty})."
-
-
-def comparison_tables(comparison: Comparison) -> list[Table]:
-    """Show what each method costs, the best first: a table for each loss."""
-    return [comparison.table(loss) for loss in SCORING_LOSSES]
-
-
-def infinite_note(comparison: Comparison) -> list[str]:
-    """Explain infinite losses, if there are any."""
-    names = [m.name for m in comparison.methods if math.isinf(m.log_loss)]
-    if not names:
-        return []
-    text = (
-        f"An infinite log loss ({', '.join(names)}) means that a label was observed "
-        "to which the method had given probability 0."
-    )
-    return [text]
-
-
 # --- data and versions ---
 
 
-def facts(
-    evaluation: Evaluation, given: Mapping[str, object] | None = None
-) -> list[tuple[str, str]]:
-    """List the sources of the results, and what else is given of them."""
+def source_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """List the sources of the results."""
     source = evaluation.provenance
-    lines = [] if evaluation.name is None else [("name", _short(evaluation.name))]
+    lines = [] if evaluation.name is None else [("name", cut(evaluation.name))]
     lines += [
-        *given_facts(given or {}),
         ("rows", row_counts(evaluation)),
         ("used for fitting", _used_for_fitting(evaluation)),
     ]
@@ -775,7 +858,7 @@ def facts(
         lines.append(("fitted to", rows))
     if source.rule_hash is not None:
         lines.append(("SHA-256 of the rule's numbers", source.rule_hash))
-    lines += [(_tag_name(key), _short(tag)) for key, tag in source.tags.items()]
+    lines += [(_tag_name(key), cut(tag)) for key, tag in source.tags.items()]
     if (wide := evaluation.widths) is not None:
         mean, median, most = (
             number(w, 5) for w in (wide.mean, wide.median, wide.maximum)
@@ -783,7 +866,7 @@ def facts(
         of = "" if _is_binary(evaluation) else " (top label)"
         text = f"mean {mean}, median {median}, maximum {most}"
         lines.append((f"width of the bounds{of}", text))
-    return [*lines, ("versions", listed(source.versions))]
+    return lines
 
 
 def _used_for_fitting(evaluation: Evaluation) -> str:
@@ -811,18 +894,4 @@ def _hashed_columns(evaluation: Evaluation) -> str:
 def _tag_name(key: str) -> str:
     if key in TAG_NAMES:
         return f"{TAG_NAMES[key]} of the fit"
-    return PRIOR_NAMES.get(key, f"tag {_short(key)}")
-
-
-def given_facts(given: Mapping[str, object]) -> list[tuple[str, str]]:
-    """List facts that only the caller knows."""
-    return [(_short(name), _short(value)) for name, value in given.items()]
-
-
-def _short(value: object) -> str:
-    return shorten(str(value), LONGEST)
-
-
-def listed(versions: Mapping[str, str]) -> str:
-    """Name packages with their versions."""
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+    return PRIOR_NAMES.get(key, f"tag {cut(key)}")

@@ -3,18 +3,17 @@
 `metrics`, `calibration_tests`, `recalibration`, `reliability`, `decision_curves`,
 `bands` and `drift` take labels and predictions, and return numbers and curves.
 `evaluate` makes predictions (`predictor`), counts their columns (`counts`) and computes
-all metrics, also for each group (`groups`) and each of several classes (`classwise`),
-with a warning if the rows were those of the fit (`in_sample`). `check` tests on recent
-rows whether a rule still holds (`change`). `sample_size` tells beforehand how many rows
-a rule needs.
+all metrics, also per group (`groups`) and per class (`classwise`), with a warning if
+the rows were used for the fit (`in_sample`). `check` tests on recent rows whether a
+rule is still calibrated (`change`). `sample_size` plans how many rows a rule needs.
 """
 
 from __future__ import annotations
 
 from abers._lazy import lazy_names
 
-# Loaded when they are used: one test of a command must not wait for all the others.
-# Type checkers read __init__.pyi, which a test holds equal to this table.
+# Loaded on first use: one test of a command need not wait for all the others. Type
+# checkers read __init__.pyi, which a test compares with this table.
 _NAMES = {
     "evaluation.bands": ["CalibrationBand", "calibration_band"],
     "evaluation.calibration_tests": ["CalibrationTest", "calibration_test"],

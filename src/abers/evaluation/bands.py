@@ -1,16 +1,17 @@
 """Bands: how uncertain the calibration curve itself is.
 
-Why the whole curve lies in the band with the promised confidence. Only two things are
-assumed: the curve rises with the score, and rows are independent given their scores.
+This proves that the whole curve lies in the band with the stated confidence. It assumes
+only that the curve rises with the score, and that rows are independent given their
+scores.
 
 *Runs.* Rows are put into cells of neighbouring scores, and a run is a series of
-neighbouring cells. Which runs there are is decided by the scores alone.
+neighbouring cells. The runs depend on the scores alone.
 
 *One run.* Let t be the curve at a run's first score, m its rows and k its ones. The
 curve rises, so each of the m rows is a one with probability t or more, and k is
 stochastically at least Bin(m, t). Hence P(Bin(m, t) <= k) is a p-value for t: it is
-below c with probability c at most. And it is never below (1 - t)^m, which is what it is
-without ones: where (1 - t)^m >= c, the run cannot reject t at level c at all.
+below c with probability at most c. And it is never below (1 - t)^m, its value without
+ones: if (1 - t)^m >= c, the run cannot reject t at level c at all.
 
 *One start.* Let m_1 >= m_2 >= ... >= m_d be the sizes of the runs that begin with one
 cell; they share t. Let run i reject t if its p-value is below m_i * rate(t), where
@@ -18,27 +19,27 @@ cell; they share t. Let run i reject t if its p-value is below m_i * rate(t), wh
     rate(t) = max over r of min(b / (m_1 + ... + m_r), (1 - t)^m_(r+1) / m_(r+1))
 
 with infinity as the second term for r = d. Take the r of the maximum. As (1 - t)^m / m
-falls with m, no run after the r-th can reject t; the others do with probability
-rate(t) * (m_1 + ... + m_r) <= b at most, all together. So t is rejected by the runs of
-its own start with probability b at most: its budget. That runs which cannot reject need
-no share of the budget is Tarone's remark (1990).
+falls with m, no run after the r-th can reject t; the others do with probability rate(t)
+* (m_1 + ... + m_r) <= b at most, all together. So the runs of one start reject t with
+probability at most b, the budget of that start. Runs that cannot reject need no share
+of the budget, as Tarone (1990) noticed.
 
-*All starts.* Budgets are proportional to the sum of a start's m_i and add up to
-(1 - confidence) / 2. So with probability 1 - (1 - confidence) / 2 at least, no start
-rejects the curve at its first score; let that be so, and let u(j) bound the curve at
-start j, at first u(j) = 1. For run i of start j, let v be the limit of Clopper and
-Pearson at level m_i * rate(u(j)): for t > v its p-value is below that level. Rates fall
-with t, so the run rejects all t with v < t <= u(j): the curve is at most v at start j
-and, as it rises, at all starts before. The least of these v is the next u(j), and may
-be put in again: u bounds the curve after each round.
+*All starts.* Budgets are proportional to the sum of a start's m_i and add up to (1 -
+confidence) / 2. So with probability at least 1 - (1 - confidence) / 2, no start rejects
+the curve at its first score. Suppose so, and let u(j) bound the curve at start j,
+initially u(j) = 1. For run i of start j, let v be the limit of Clopper and Pearson at
+level m_i * rate(u(j)): for t > v its p-value is below that level. Rates fall with t, so
+the run rejects all t with v < t <= u(j): the curve is at most v at start j and, as it
+rises, at all starts before. The smallest of these v is the next u(j), and the step can
+be repeated: u bounds the curve after each round.
 
-*Both sides.* Lower limits are upper limits of the other label, scores reversed. Either
-side fails with probability (1 - confidence) / 2 at most. Bands of a higher confidence
-contain those of a lower one: smaller budgets, smaller rates, larger v and u.
+*Both sides.* Lower limits are upper limits of the other label, scores reversed. Each
+side fails with probability at most (1 - confidence) / 2. Bands of higher confidence
+contain those of lower confidence: smaller budgets, smaller rates, larger v and u.
 
 *Weights.* If weights differ, let m be (sum of w)^2 / sum of w^2 and x the weighted mean
 label. By Hoeffding's inequality exp(-2 m max(t - x, 0)^2) is a p-value for t. It is
-never below exp(-2 m t^2), which takes the place of (1 - t)^m; all else stays.
+never below exp(-2 m t^2), which replaces (1 - t)^m; the rest is unchanged.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray, IntArray
 
-# Times the root of the number of rows: the most cells. More of them make more runs, and
-# so wider limits; fewer leave out runs that fit the curve. From 4 to 12 changes 1 %.
+# The largest number of cells, relative to the root of the number of rows. More cells
+# make more runs, and so wider limits; fewer leave out runs that fit the curve. From 4
+# to 12 the width changes by 1 %.
 CELLS_PER_ROOT = 4
 ROUNDS = 3  # the second narrows the band by 0.5 to 2 %, the third by 0.1 %
 EMPTY = (
@@ -83,11 +85,11 @@ class CalibrationBand:
     scores : ndarray of shape (k,)
         The distinct calibration scores, ascending.
     lower, upper : ndarray of shape (k,)
-        The bounds; the lower one holds from each score on, the upper one up to it.
+        The bounds; the lower one holds from each score upwards, the upper one up to it.
     confidence : float
-        The probability of all bounds at once to hold, or more.
+        Simultaneous coverage probability, at least.
     is_empty : bool
-        Whether lower is above upper somewhere: then no rising curve fits the rows, at
+        Whether lower is above upper somewhere. Then no rising curve fits the rows at
         this confidence.
     """
 
@@ -98,12 +100,12 @@ class CalibrationBand:
     is_empty: bool
 
     def empty_sentence(self, *, rising: bool = True) -> str:
-        """Say what an empty band means.
+        """Return a sentence that explains an empty band.
 
         Parameters
         ----------
         rising : bool, default=True
-            Whether the band is of the scores; False: of the negated ones.
+            Whether the band is for the scores; False if for the negated scores.
 
         Returns
         -------
@@ -127,19 +129,20 @@ def calibration_band(
 ) -> CalibrationBand:
     """Bound the calibration curve itself, at all scores at once.
 
-    This is what the bounds of a rule are not: with the given confidence, the whole
-    curve P(label = 1 | score) lies between lower and upper, if it rises with the score
-    and the rows are independent. Any set of probabilities that leaves the band
-    somewhere is miscalibrated at that confidence.
+    Unlike the bounds of a rule, this is a confidence statement: with the given
+    confidence, the whole curve P(label = 1 | score) lies between lower and upper, if it
+    rises with the score and the rows are independent. Any set of probabilities that
+    leaves the band somewhere is miscalibrated at that confidence.
 
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Real numbers, ±inf allowed; negated if a higher score means less likely.
+        Real numbers, ±inf allowed. Negate them if a higher score means a lower
+        probability.
     labels : array-like of shape (n,)
         0 or 1, or bool.
     confidence : float, default=0.95
-        Probability with which the whole curve is covered, at least.
+        Coverage probability for the whole curve, at least.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows, fixed before the labels came. Each row is one draw,
         whatever its weight.
@@ -151,20 +154,20 @@ def calibration_band(
 
     Notes
     -----
-    The number of ones in a run of neighbouring rows is, because the curve rises, at
-    least a binomial variable with the probability at the run's first score, and at most
-    one with that at its last. So exact (Clopper-Pearson) limits hold for all runs
-    together, if their levels add up to 1 - confidence. Runs are chosen by the scores
-    only: rows are put into min(4 sqrt(n), 500) cells of about equal size, and runs have
-    1, 2, 3, 4, 6, 8, 12, ... cells, each beginning a quarter of its length after the
-    last. A run's level is proportional to its rows, so that all lengths count about
-    the same; for probabilities so small that short runs cannot tell, their share goes
-    to the longer ones. The head of this module has the proof.
+    Since the curve rises, the number of ones in a run of neighbouring rows is at least
+    a binomial variable with the probability at the run's first score, and at most one
+    with the probability at its last score. So exact (Clopper-Pearson) limits hold for
+    all runs together, if their levels add up to 1 - confidence. Runs are chosen by the
+    scores only: rows are put into min(4 sqrt(n), 500) cells of about equal size, and
+    runs have 1, 2, 3, 4, 6, 8, 12, ... cells, each beginning a quarter of its length
+    after the last. A run's level is proportional to its rows, so all lengths count
+    about the same; for probabilities too small for short runs to reject, their share
+    goes to longer runs. The docstring of this module has the proof.
 
-    With weights that differ, Hoeffding's limits take the place of the exact ones: the
-    weighted mean label of a run, plus or minus the root of log(1 / level) / 2 times the
-    sum of the squared weights over the squared sum. They are wider, most of all near 0
-    and 1, and hold for any weights that do not depend on the labels.
+    With unequal weights, Hoeffding's limits replace the exact ones: the weighted mean
+    label of a run, plus or minus the root of log(1 / level) / 2 times the sum of the
+    squared weights over the squared sum. They are wider, most of all near 0 and 1, and
+    hold for any weights that do not depend on the labels.
 
     `benchmarks/BAND.md` has coverage and width on six curves. If labels fall with the
     score, lower may be above upper: then no rising curve fits, and a warning says so.
@@ -206,16 +209,17 @@ def band_of_rows(
     confidence: float = 0.95,
     sample_weight: ArrayLike | None = None,
 ) -> CalibrationBand:
-    """Do what `calibration_band` does, for callers that say themselves if it is empty.
+    """Compute `calibration_band` for callers that report an empty band themselves.
 
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Real numbers, ±inf allowed; negated if a higher score means less likely.
+        Real numbers, ±inf allowed. Negate them if a higher score means a lower
+        probability.
     labels : array-like of shape (n,)
         0 or 1, or bool.
     confidence : float, default=0.95
-        Probability with which the whole curve is covered, at least.
+        Coverage probability for the whole curve, at least.
     sample_weight : array-like of shape (n,), default=None
         As for `calibration_band`.
 
@@ -231,7 +235,7 @@ def band_of_rows(
     s, ones, weights = weighted_rows(scores, labels, sample_weight)
     if (weights == weights[0]).all():
         return band_of(Diagram.from_rows(s, ones), confidence=confidence)
-    # Their scale does not matter; brought near to 1, their squares can be held.
+    # Their scale does not matter; rescaled to about 1, their squares cannot overflow.
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])
     scale = scale_for(magnitudes(weights))
     counted = units(weights, scale) > 0
@@ -245,16 +249,16 @@ def band_of_rows(
 def band_of(
     diagram: Diagram, *, confidence: float = 0.95, squares: FloatArray | None = None
 ) -> CalibrationBand:
-    """Bound the calibration curve of rows that are counted already.
+    """Bound the calibration curve, given counted rows.
 
     Parameters
     ----------
     diagram : Diagram
         Rows and ones at each score, or their weights.
     confidence : float, default=0.95
-        Probability with which the whole curve is covered, at least.
+        Coverage probability for the whole curve, at least.
     squares : ndarray, default=None
-        Sum of the squared weights at each score; None if weights are numbers of rows.
+        Sum of the squared weights at each score; None if weights are row counts.
 
     Returns
     -------
@@ -293,7 +297,7 @@ def band_of(
 
 
 def _number_of_cells(diagram: Diagram, squares: FloatArray | None) -> int:
-    """Choose how many cells there may be: by the rows, or by what they count for."""
+    """Choose the number of cells, by the effective number of rows."""
     n = np.asarray(diagram.n_rows, dtype=np.float64)
     if squares is not None:
         n = effective_size_of_sums(n, squares.sum())
@@ -302,7 +306,7 @@ def _number_of_cells(diagram: Diagram, squares: FloatArray | None) -> int:
 
 @lru_cache(maxsize=32)
 def runs(cells: int) -> tuple[IntArray, IntArray]:
-    """List the runs of cells: the first cell of each, and the one after its last.
+    """Return the runs of cells: the first cell of each, and the one after its last.
 
     Parameters
     ----------
@@ -354,19 +358,19 @@ def _upper_bounds(
         else:
             limit = _hoeffding_limits(size, k / n, level)
         upper = np.minimum.reduceat(limit, begin)
-        # What holds at a start holds at all before it.
+        # A bound at one start holds at all starts before it.
         upper = np.minimum.accumulate(upper[::-1])[::-1]
     return upper
 
 
 def _sums(column: IntArray | FloatArray, first: IntArray, stop: IntArray) -> FloatArray:
-    """Add up a column of cells over each run, without taking differences."""
+    """Sum a column of cells over each run, without taking differences."""
     bounds = np.column_stack((first, stop)).ravel()
     return np.add.reduceat(np.append(column, 0), bounds)[::2].astype(np.float64)
 
 
 def _least_p(size: FloatArray, t: FloatArray, *, is_exact: bool) -> FloatArray:
-    """Return the least p-value for t that runs of this size can have."""
+    """Return the smallest p-value for t that runs of this size can have."""
     least: FloatArray = (1 - t) ** size if is_exact else np.exp(-2 * size * t**2)
     return least
 

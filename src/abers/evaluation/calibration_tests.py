@@ -25,14 +25,14 @@ TIE_TOLERANCE = 1e-9  # relative; draws that differ by less are ties
 
 @dataclass(frozen=True, slots=True)
 class CalibrationTest:
-    """A test whether probabilities are calibrated.
+    """The result of a test of calibration.
 
     Attributes
     ----------
     statistic : float
-        The miscalibration by Brier loss: what recalibration would gain.
+        The miscalibration: the Brier loss that recalibration would save.
     p_value : float
-        The share of calibrated samples that have as much of it; at least 1/201.
+        The share of calibrated samples with at least as much; at least 1/201.
     """
 
     statistic: float
@@ -44,7 +44,7 @@ def calibration_test(
 ) -> CalibrationTest:
     """Test whether probabilities are calibrated, by their miscalibration.
 
-    The test sees every bias that a monotone map would correct. It is a Monte Carlo
+    The test detects every bias that a monotone map can correct. It is a Monte Carlo
     test: labels are drawn 200 times from the probabilities themselves, so its level is
     exact for cells of equal predictions.
 
@@ -64,8 +64,8 @@ def calibration_test(
 
     Notes
     -----
-    Predictions are put into at most 500 cells. The miscalibration, by Brier loss, is
-    what isotonic regression would gain over the mean prediction of each cell.
+    Predictions are put into at most 500 cells. The miscalibration is the Brier loss
+    that isotonic regression saves, compared with the mean prediction of each cell.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def calibration_test(
 def calibration_test_of(
     diagram: Diagram, *, scatter: FloatArray | None = None
 ) -> CalibrationTest:
-    """Test whether predictions that are counted already are calibrated."""
+    """Test whether counted predictions are calibrated."""
     start = cell_starts(diagram.counts)
     weights, means, rows = cells_of(diagram, start, scatter=scatter)
     total = diagram.counts.sum()
@@ -134,8 +134,8 @@ def mean_difference_p(
 ) -> float:
     """Return the p-value of a mean prediction minus the observed rate.
 
-    The probabilities of a rule add up to the labels that it was fitted to, and these
-    scatter as the new ones do: the variance has both. `n_fitted` is None if they are
+    A rule's probabilities add up to the calibration labels, which vary just like the
+    new ones: the variance includes both. `n_fitted` is None if the calibration rows are
     unknown.
 
     >>> from abers.evaluation.calibration_tests import mean_difference_p
@@ -164,7 +164,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
 
 def are_few(rows: ArrayLike, positives: ArrayLike, mean_prediction: ArrayLike) -> Any:
-    """Tell which groups are too small for a standard error.
+    """Return a mask of the groups that are too small for a standard error.
 
     True where fewer than five events, or non-events, were both expected and observed.
 

@@ -1,11 +1,11 @@
 """Change: whether P(label | score) is still what it was at calibration.
 
 Calibration rows and recent rows are counted in cells of the score. If neither the model
-nor the world has changed, then in each cell both kinds of rows are one sample, divided
-at random: given how many rows and ones there are together, the number of ones among the
-recent rows is hypergeometric. No rule, no merge and no estimate enters, so tests that
-compare the observed table with tables drawn that way have an exact level, however few
-the calibration rows were.
+nor the world has changed, the two kinds of rows in each cell are one sample, split at
+random: given the total numbers of rows and ones, the number of ones among the recent
+rows is hypergeometric. This involves no rule, merge or estimate, so tests that compare
+the observed table with tables drawn like this have an exact level, however few
+calibration rows there were.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 TESTS = ("mean", "slope")
-# Most changes shift all probabilities one way, so the mean has most of the level. What
-# that gains and costs, in benchmarks/CHECK_LEVEL.md.
+# Most changes shift all probabilities one way, so the mean gets most of the level.
+# benchmarks/CHECK_LEVEL.md shows what that gains and costs.
 WEIGHTS = (3 / 4, 1 / 4)
-DRAWN_TABLES = 999  # tables beside the observed one
-EXCEEDED = 40  # as extreme tables that are enough for a p-value
-LEAST_EXCEEDED = 10  # and for that of one group of many, to be corrected for the others
-ERROR_DRAWS = 100  # tables for a median of calibration errors
-BATCH = 1_000  # tables held at a time
+DRAWN_TABLES = 999  # in addition to the observed table
+EXCEEDED = 40  # this many more extreme tables are enough for a p-value
+LEAST_EXCEEDED = 10  # the same, for one group of many, before correction
+ERROR_DRAWS = 100  # tables drawn for the median of calibration errors
+BATCH = 1_000  # tables in memory at once
 TABLE_SEED = 0
-DIGITS = 9  # of a statistic; tables that differ by less are tied
-LEAST_ROWS = 20  # of a cell, where rows have weights
+DIGITS = 9  # of a statistic; smaller differences are ties
+LEAST_ROWS = 20  # in a cell, if rows have weights
 DECILES = 10
-LEAST_VARIANCE = 1.0  # of a decile; below, its ratio is hardly normal
-NORMAL_FROM = 1e7  # the variance of a cell above which the normal law stands in
+LEAST_VARIANCE = 1.0  # of a decile; below it, the ratio is hardly normal
+NORMAL_FROM = 1e7  # of a cell; above it, the normal distribution is used
 
 
 class Samples(NamedTuple):
@@ -58,13 +58,13 @@ class Samples(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoreInterval:
-    """Scores from `low` on and below `high`, and how often the label was 1 there."""
+    """Scores from `low` to below `high`, and the observed rates there."""
 
     low: float
     high: float
     n_rows: int  # recent
-    rate: float  # of recent rows
-    calibration_rate: float  # at the calibration, for cells filled as the recent ones
+    rate: float  # among recent rows
+    calibration_rate: float  # at calibration, with cells weighted like the recent ones
 
     def __str__(self) -> str:
         rates = f"observed rate {self.rate:.3g}"
@@ -81,10 +81,10 @@ class ChangeTest:
     name : str
         "mean" or "slope".
     statistic : float
-        In standard errors. Mean: above 0 if recent rows have more ones than before.
-        Slope: above 0 if probabilities are further apart.
+        In standard errors. Mean: above 0 if recent rows have more ones than expected.
+        Slope: above 0 if probabilities have become more extreme.
     p_value : float
-        Adjusted: how often either test would be so extreme without a change.
+        Adjusted: how often either test would be this extreme without a change.
     """
 
     name: str
@@ -99,19 +99,18 @@ class Change:
     Attributes
     ----------
     p_value : float
-        Of both tests together; if there is no change, it is at most alpha with
-        probability at most alpha.
+        For both tests together; without a change, it is at most alpha with probability
+        at most alpha.
     tests : tuple of ChangeTest
         Mean and slope; the smaller of their p-values is `p_value`.
     interval : ScoreInterval or None
-        The decile of the calibration scores that differs most, in standard errors. It
-        is not tested: some decile always differs most. None if there are too few rows.
+        The decile of the calibration scores that differs most, in standard errors. This
+        is not a test: some decile always differs most. None if there are too few rows.
     information : float
-        Variance of the number of ones that could be exchanged between the samples. A
-        change of all log-odds by d shifts the statistic of the mean by about
-        d * sqrt(information).
+        Variance of the number of ones among the recent rows. A change of all log-odds
+        by d shifts the statistic of the mean by about d * sqrt(information).
     n_tables : int
-        Tables that were compared, including the observed one.
+        Number of tables compared, including the observed one.
     approximate : bool
         Whether weighted rows were counted by their effective number, so that the level
         is not exact.
@@ -126,18 +125,18 @@ class Change:
 
 
 def effective_counts(cells: Cells) -> Cells:
-    """Turn weights into the numbers of equal rows that would scatter as much.
+    """Turn weights into effective numbers of equal rows.
 
     Parameters
     ----------
     cells : Cells
-        With squares of weights, or without: then they are rows already.
+        With squares of weights; without them, they already count rows.
 
     Returns
     -------
     Cells
-        (Sum of weights)² / (sum of squared weights) rows, rounded, of which the share
-        of the ones is kept.
+        (Sum of weights)² / (sum of squared weights) rows, rounded, with the same share
+        of ones.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def effective_counts(cells: Cells) -> Cells:
 
 
 def in_rows(samples: Samples) -> Samples:
-    """Return samples that count rows; weighted ones are put into larger cells first.
+    """Return samples that count rows; weighted rows are first put into larger cells.
 
     Parameters
     ----------
@@ -168,8 +167,8 @@ def in_rows(samples: Samples) -> Samples:
     Returns
     -------
     Samples
-        The same without weights. Else cells that have about 20 effective rows or more
-        in both samples: of fewer, rounding would add to the scatter.
+        The same without weights. Otherwise, cells with about 20 or more effective rows
+        in both samples: with fewer, rounding would add variance.
     """
     both = samples.calibration, samples.recent
     if all(cells.squares is None for cells in both):
@@ -185,7 +184,7 @@ def in_rows(samples: Samples) -> Samples:
 
 
 def _starts(samples: Sequence[Cells]) -> IntArray:
-    """Join cells until each sample has enough rows; what is left joins the last."""
+    """Join cells until each sample has enough rows; the rest joins the last cell."""
     starts = [0]
     size = samples[0].counts.size
     for stop in range(1, size + 1):
@@ -219,7 +218,7 @@ def change_of(
     draws : int, default=999
         Tables to draw under the hypothesis that nothing has changed.
     most_draws : int, default=None
-        Draw ten times as many, and again, up to this number, as long as at most forty
+        Draw ten times as many, repeatedly, up to this number, as long as at most forty
         are as extreme as the observed one. None: never.
     seed : int, default=0
         The same data and seed give the same answer.
@@ -245,7 +244,7 @@ def change_of(
     the two outer percents further, by factors of 2**(1/4) down to 20 rows, and all of
     them beyond 10**6 rows (`abers.core.cells.cut_ranks`).
 
-    To draw more tables only where few were as extreme keeps the level: for each alpha
+    Drawing more tables only if few were as extreme keeps the level: for each alpha
     there is one number of tables, fixed in advance, whose p-value is at most alpha
     whenever the returned one is.
 
@@ -303,20 +302,20 @@ def change_of(
 
 
 def most_draws(alpha: float, n_tests: int) -> int:
-    """Return how many tables are needed for p-values to be compared with a level.
+    """Return how many tables p-values need to be compared with a level.
 
     Parameters
     ----------
     alpha : float
         The level of all tests together.
     n_tests : int
-        How many p-values will be corrected for each other, by Holm's method.
+        How many p-values will be corrected together, by Holm's method.
 
     Returns
     -------
     int
-        So many that a p-value at the level of one test counts ten tables as extreme, or
-        forty if there are few tests: with fewer it would depend on those drawn.
+        Enough that a p-value at the level of one test counts ten tables as extreme, or
+        forty if there are few tests: with fewer, it would depend on the draw.
 
     Examples
     --------
@@ -328,13 +327,12 @@ def most_draws(alpha: float, n_tests: int) -> int:
 
 
 def adjusted_p_values(statistics: FloatArray) -> tuple[float, tuple[float, ...]]:
-    """Compare the first table with all: together, and by each statistic.
+    """Compare the first table with all: jointly, and by each statistic.
 
     Parameters
     ----------
     statistics : ndarray of shape (2, n)
-        A column for each table, the first of which was observed; what is far from 0
-        is extreme.
+        One column per table; the first was observed. Values far from 0 are extreme.
 
     Returns
     -------
@@ -372,11 +370,11 @@ def error_if_unchanged(
     Parameters
     ----------
     strata : sequence of Samples
-        Calibration rows and recent ones, counted in the same cells, for each rule.
+        For each rule, calibration rows and recent ones, counted in the same cells.
     loss : {"log", "brier"}, default="log"
-        For which bounds are merged.
+        The loss for which bounds are merged.
     draws : int, default=100
-        Divisions of all rows at random into calibration rows and recent ones.
+        Number of random splits of all rows into calibration rows and recent ones.
     seed : int, default=0
         The same data and seed give the same answer.
 
@@ -388,8 +386,8 @@ def error_if_unchanged(
 
     Notes
     -----
-    A rule of few rows has an ECE of its own, and so have few recent rows: an ECE is
-    a sign of change only as far as it exceeds this.
+    Few calibration rows and few recent rows both cause an ECE of their own: only an ECE
+    above this value is a sign of change.
     """
     bins, total = np.zeros((draws, ECE_BINS)), 0.0
     for samples in strata:
@@ -418,7 +416,7 @@ def error_at_fit(
     draws: int = ERROR_DRAWS,
     seed: int = TABLE_SEED,
 ) -> float:
-    """Return the true calibration error to expect of a rule fitted to so many rows.
+    """Return the true calibration error to expect of a rule with this many rows.
 
     Parameters
     ----------
@@ -427,17 +425,17 @@ def error_at_fit(
     increasing : bool, default=True
         Whether a higher score means a higher probability.
     loss : {"log", "brier"}, default="log"
-        For which bounds are merged.
+        The loss for which bounds are merged.
     draws : int, default=100
-        Sets of labels, drawn from the isotonic fit.
+        Number of label sets, drawn from the isotonic fit.
     seed : int, default=0
         The same data and seed give the same answer.
 
     Returns
     -------
     float
-        Median, over rules fitted to the drawn labels, of the ECE in 10 bins of equal
-        width that infinitely many rows would show.
+        Median, over rules fitted to the drawn labels, of the ECE of infinitely many
+        rows in 10 bins of equal width.
     """
     _, rows, ones, _ = effective_counts(calibration)
     n, y = rows[rows > 0], ones[rows > 0]
@@ -457,7 +455,7 @@ def _refitted(
     """Fit a rule to the cells, and return its probability for each cell."""
     place = np.arange(rows.size, dtype=np.float64)
     some = rows > 0
-    # Unchecked, since a check of many groups makes a hundred of these for each.
+    # Without checks, since a check of many groups fits a hundred of these for each.
     counts = (rows - positives)[some], positives[some]
     negatives, ones = (np.asarray(each, dtype=np.int64) for each in counts)
     diagram = trusted_diagram(place[some], negatives, ones)
@@ -466,15 +464,15 @@ def _refitted(
 
 
 def _binned(p: FloatArray, gaps: FloatArray) -> FloatArray:
-    """Add gaps up in bins of the prediction."""
+    """Sum gaps in bins of the prediction."""
     sums = np.bincount(bin_of(p), weights=gaps, minlength=ECE_BINS)
     return sums.astype(np.float64)
 
 
 class Tables(NamedTuple):
-    """What all tables with the margins of the observed one have in common."""
+    """The common properties of all tables with the observed margins."""
 
-    cells: IntArray  # which cells these are
+    cells: IntArray  # numbers of the cells
     calibration: IntArray  # rows, n
     recent: IntArray  # rows, m
     ones: IntArray  # of both, O
@@ -484,12 +482,12 @@ class Tables(NamedTuple):
 
     @classmethod
     def of(cls, samples: Samples, *, informative: bool = True) -> Tables:
-        """Take the cells that have rows, or only those whose ones can vary."""
+        """Take the cells with rows, or only those in which the ones can vary."""
         n, m = samples.calibration.counts, samples.recent.counts
         filled = np.flatnonzero(n + m)
         n, m = n[filled], m[filled]
         ones = (samples.calibration.positives + samples.recent.positives)[filled]
-        # As floats: the products of four counts leave the integers.
+        # As floats: the products of four counts overflow integers.
         size, one = (n + m).astype(np.float64), ones.astype(np.float64)
         expected = m * (one / size)
         variance = expected * ((size - one) / size) * (n / np.maximum(size - 1, 1))
@@ -505,11 +503,12 @@ class Tables(NamedTuple):
         return float(self.variance.sum())
 
     def generator(self, seed: int) -> np.random.Generator:
-        """Return a source of random numbers for these margins.
+        """Return a random generator for these margins.
 
-        One seed for all data would give every check the same luck: with 999 tables a
-        level of .05 has a standard error of .007. Margins are the same for all tables
-        that are compared, so they may choose the seed, and the level stays exact.
+        With one seed for all data, every check would have the same Monte Carlo error:
+        with 999 tables, a level of .05 has a standard error of .007. Margins are the
+        same for all compared tables, so the seed may depend on them, and the level
+        stays exact.
         """
         margins = (self.calibration, self.recent, self.ones)
         return np.random.default_rng([seed, *np.concatenate(margins).tolist()])
@@ -517,7 +516,7 @@ class Tables(NamedTuple):
     def statistics(self, recent_ones: IntArray) -> FloatArray:
         """Return mean and slope, with sign, for each column of recent ones."""
         sums = np.zeros((len(TESTS), recent_ones.shape[1]))
-        # Cell by cell: `sum` adds up one column in another order than many, and equal
+        # Cell by cell: `sum` adds one column in another order than several, and equal
         # tables must have equal statistics.
         for ones, expected, lever in zip(
             recent_ones, self.expected, self.lever, strict=True
@@ -534,14 +533,14 @@ class Tables(NamedTuple):
 def _levers(
     size: FloatArray, ones: FloatArray, variance: FloatArray, *, increasing: bool
 ) -> FloatArray:
-    """Return the centred logits of the isotonic curve, made finite by half a row."""
+    """Return the centred logits of the isotonic curve, kept finite by half a row."""
     if not variance.any():
         return np.zeros(size.size)
     curve = isotonic_regression(ones / size, size, increasing=increasing).values
     shrunk = (np.clip(curve, 0.0, 1.0) * size + 0.5) / (size + 1)
     x = np.log(shrunk) - np.log1p(-shrunk)
     lever: FloatArray = x - (variance @ x) / variance.sum()
-    # If all cells have the same logit, what is left is rounding.
+    # If all cells have the same logit, only rounding errors remain.
     return np.where(abs(lever) > 1e-9 * (1 + abs(x)), lever, 0.0)
 
 
@@ -551,7 +550,8 @@ def table_sampler(
     """Return a function that draws tables: columns of ones among the recent rows.
 
     By inversion: the distribution of a cell is computed once, for all its draws. For
-    very many rows, where that would take long, it is replaced by the normal one.
+    very many rows, where that would take long, it is approximated by the normal
+    distribution.
     """
     lowest = np.maximum(0, tables.ones - tables.calibration)
     highest = np.minimum(tables.recent, tables.ones)
@@ -571,17 +571,17 @@ def table_sampler(
             table[cell] += np.searchsorted(cumulated, generator.random(size), "right")
         for cell in np.flatnonzero(normal).tolist():
             z = generator.normal(tables.expected[cell], spread[cell], size)
-            table[cell] = np.rint(z)  # thousands of its spreads from any margin
+            table[cell] = np.rint(z)  # thousands of spreads from any margin
         return table
 
     return draw
 
 
 def _cumulated(tables: Tables, cell: int, ones: IntArray) -> FloatArray:
-    """Return the probability of at most so many ones among the recent rows of a cell.
+    """Return the distribution function of the ones among a cell's recent rows.
 
-    By the ratios of neighbours: P(k + 1) / P(k) = (O - k) (m - k) / (k + 1) / (n - O +
-    k + 1).
+    From the ratios of neighbouring terms: P(k + 1) / P(k) = (O - k) (m - k) / (k + 1) /
+    (n - O + k + 1).
     """
     k = ones.astype(np.float64)
     n, m, one = (

@@ -79,7 +79,7 @@ TITLES = {
 }
 HALF = 0.5
 ERROR_DRAWS = 10_000  # of bins, for the noise of the calibration error
-MOST_NAMES = 5  # of groups that fail, in one line
+MOST_NAMES = 5  # of failing groups, in one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ class Finding:
     Attributes
     ----------
     name : str
-        "mean" or "slope", which are tests; "ece", a size; "psi" or "auc", which are
-        limits; "groups", all tests of groups together.
+        "mean" or "slope" (tests), "ece" (a size), "psi" or "auc" (limits), or "groups"
+        (all tests of groups together).
     title : str
-        The name for people.
+        The name that is shown.
     value, limit : float
         The statistic or the corrected p-value, and its limit.
     kind : str
@@ -102,8 +102,8 @@ class Finding:
     reason : str
         Why it is inconclusive, or the groups that fail; empty otherwise.
     noise_level : float
-        What sampling noise alone can reach, or is expected to, if the rule is right;
-        NaN if that has no meaning.
+        The value that sampling noise alone can reach, or is expected to reach, if
+        nothing has changed; NaN if that has no meaning.
     """
 
     name: str
@@ -123,17 +123,17 @@ class GroupCheck:
     Attributes
     ----------
     name : str, int, float, bool or None
-        None: the rows without a group.
+        None for the rows without a group.
     n_rows, n_positives : int
         Recent rows, and those labelled 1.
     mean_prediction, observed_rate : float
         The mean probability and the mean label.
     p_value : float
-        Of all tests of the group together, corrected for the number of groups (Holm).
+        For all tests of the group together, corrected for the number of groups (Holm).
     result : str
         "pass", "fail" or "inconclusive".
     interval : ScoreInterval or None
-        The decile of the calibration scores that has changed most; it is not tested.
+        The decile of the calibration scores that has changed most; not a test.
     """
 
     name: Group | None
@@ -155,23 +155,23 @@ class Check:
     findings : tuple of Finding
         Limits, tests and the calibration error of all rows.
     n_rows : int
-        Rows that have weight.
+        Number of rows with positive weight.
     n_positives : int or None
-        Those of them labelled 1; None without labels.
+        Number of these labelled 1; None without labels.
     mean_prediction, observed_rate : float or None
         The mean probability and the mean label; None without labels.
     in_sample : bool or None
-        As of an `Evaluation`: whether the rows are those of the fit; None if unknown.
+        Whether the rows were used for the fit; None if unknown.
     groups : tuple of GroupCheck
-        The smallest p-value first.
+        Smallest p-value first.
     interval : ScoreInterval or None
-        The same of all rows.
+        The decile that has changed most, for all rows.
     alpha : float
         The level of all tests together.
     approximate : bool
-        Whether the level is not exact: weights, or a rule that has no counts.
+        Whether the level is only approximate, due to weights or a rule without counts.
     untested : str
-        Why there are limits only and no tests, in a sentence; empty if there are tests.
+        Why there are only limits and no tests, in a sentence; empty if there are tests.
     """
 
     findings: tuple[Finding, ...]
@@ -188,17 +188,17 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed; what is inconclusive does not fail."""
+        """Whether nothing failed; inconclusive findings do not count as failures."""
         results = [finding.result for finding in self.findings]
         return FAIL not in results + [group.result for group in self.groups]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all as plain types that JSON knows.
+        """Return everything as plain JSON types.
 
         Returns
         -------
         dict
-            With a list of the findings. Infinity is "inf", what is not a number None.
+            With a list of the findings. Infinity becomes "inf", NaN becomes None.
         """
         plain: dict[str, Any] = {"passed": self.passed, **as_json(self)}
         return plain
@@ -231,39 +231,39 @@ def check(
     Parameters
     ----------
     rule : Rule, RuleSet, calibrator or fitted classifier
-        What to check: also what `abers.load` returns, a CalibratedClassifier, an
-        IVAPClassifier or a CVAPClassifier. Those without one rule of two classes have
-        limits only, and `untested` says why.
+        What to check: for example what `abers.load` returns, or a CalibratedClassifier,
+        IVAPClassifier or CVAPClassifier. Without a single rule for two classes there
+        are only limits, and `untested` says why.
     scores : array-like of shape (n,), (n, columns), or (n, features) for a classifier
         Recent scores, the columns that a calibrator reads, or the features that the
         classifier scores.
     labels : array-like of shape (n,), default=None
-        0 or 1; for a classifier, members of its `classes_`. Without them only the drift
-        of the scores is looked at.
+        0 or 1; for a classifier, members of its `classes_`. Without labels, only the
+        drift of the scores is measured.
     groups : array-like of shape (n,), default=None
         The group of each row; each group is tested. Needed to test a rule set, and
         refused where there are no tests.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     pos_label : object, default=None
-        The label that counts as 1, of any two labels; None if they are 0 and 1. A
-        classifier knows its own; of more than two classes, the one to look at, instead
-        of the most probable class of each row.
+        The label that counts as 1; None if labels are 0 and 1. A classifier knows its
+        own. With more than two classes, the class to check, instead of the most
+        probable class of each row.
     max_psi : float, default=0.2
         The largest acceptable population stability index of the scores.
     max_ece : float, default=0.02
-        By how much the expected calibration error, in 10 bins of equal width, may
-        exceed what a rule of this size has anyway.
+        How far the expected calibration error, in 10 bins of equal width, may exceed
+        that of an unchanged rule of this size.
     alpha : float, default=0.01
         The level of the whole check: the probability that any test, of all rows or of
         any group, fails although nothing has changed.
     loss : {"log", "brier"}, default="log"
-        The loss for which bounds are merged to the probabilities.
+        The loss for which bounds are merged into one probability.
 
     Returns
     -------
     Check
-        A finding for each test and limit, and whether none failed.
+        A finding for each test and limit, and whether all passed.
 
     Notes
     -----
@@ -381,14 +381,14 @@ def check(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RecentRows:
-    """The rows that have weight."""
+    """The rows with positive weight."""
 
     scores: FloatArray
-    labels: NDArray[np.bool_]  # none, if there are no labels
+    labels: NDArray[np.bool_]  # empty without labels
     group_names: list[Group | None] | None
-    weights: FloatArray | None  # None: all weigh the same
-    kept: Places  # where they are among all rows
-    probabilities: FloatArray | None = None  # None: as the rule predicts
+    weights: FloatArray | None  # None: all are equal
+    kept: Places  # their positions among all rows
+    probabilities: FloatArray | None = None  # None: as predicted by the rule
 
     @property
     def effective_size(self) -> float:
@@ -400,7 +400,7 @@ class _RecentRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stratum:
-    """Recent rows of one rule: all of them, or those of a group."""
+    """Recent rows to which one rule applies: all rows, or those of a group."""
 
     name: Group | None
     places: Places
@@ -410,7 +410,7 @@ class _Stratum:
 
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """Predictions and labels in a few numbers."""
+    """A few numbers that summarise predictions and labels."""
 
     n_rows: int
     n_positives: int
@@ -435,7 +435,7 @@ class _Limits(NamedTuple):
 
 
 def _predicted(predictor: Any, X: Any, labels: Any, pos_label: Any) -> Predictions:
-    """Predict by a calibrator, or a classifier that has one."""
+    """Predict with a calibrator, or a classifier that has one."""
     predictor, X = unwrapped(predictor, X)
     if not hasattr(predictor, "predictions"):  # such as a BetaCalibrator
         predictor = getattr(predictor, "calibrator_", predictor)
@@ -460,7 +460,7 @@ def _predicted(predictor: Any, X: Any, labels: Any, pos_label: Any) -> Predictio
 
 
 def _why_untested(predictions: Predictions) -> str:
-    """Say why recent rows cannot be compared with those of the fit; "" if they can."""
+    """Return why recent rows cannot be compared with those of the fit, or ""."""
     n_classes, by_fold = predictions.probabilities.shape[1], predictions.by_fold
     why = ""
     if n_classes > TWO or isinstance(predictions.classes[0], tuple):
@@ -490,7 +490,7 @@ def _by_limits(
     *,
     has_labels: bool,
 ) -> Check:
-    """Compare drift, order and calibration error with their limits."""
+    """Compare drift, AUC and calibration error with their limits."""
     ones, p = None, predictions.probabilities[:, -1]
     if has_labels:
         ones, p = predictions.column()
@@ -521,7 +521,7 @@ def _by_limits(
 def _error_limit(
     error: float, rows: _RecentRows, n_fitted: float, limit: float
 ) -> Finding:
-    """Compare the calibration error with its limit and what noise explains."""
+    """Compare the calibration error with its limit and with noise."""
     noise = _error_noise(rows, n_fitted)
     result, reason = PASS, ""
     if error > limit + noise:
@@ -535,7 +535,7 @@ def _error_limit(
 def _error_noise(rows: _RecentRows, n_fitted: float) -> float:
     """Return the error that right probabilities exceed with probability 0.01.
 
-    Each bin has a normal difference of its own. The fit scatters as recent rows do.
+    Each bin has its own normal difference. The fit varies like the recent rows.
     """
     p, weights = rows.scores, rows.weights
     shares = np.full(p.size, 1 / p.size) if weights is None else weights / weights.sum()
@@ -552,7 +552,7 @@ def _recent_rows(
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> _RecentRows:
-    """Check the columns, and leave out the rows without weight."""
+    """Check the columns, and drop the rows without weight."""
     s = validation.as_scores(scores)
     names = None if groups is None or labels is None else as_groups(groups)
     y = None if labels is None else validation.as_labels(labels)
@@ -574,7 +574,7 @@ def _recent_rows(
 
 
 def _as_ones(labels: LabelArray) -> NDArray[np.bool_]:
-    """Return which labels are 1; the others must be 0."""
+    """Return a mask of the labels that are 1; the others must be 0."""
     ones: NDArray[np.bool_] = labels == 1
     bad = ~ones & (labels != 0)
     if bad.any():
@@ -589,7 +589,7 @@ def _drift(
     limit: float,
     classes: Sequence[Any] = (),
 ) -> Finding:
-    """Compare the scores with those of the calibration; of classes, the largest."""
+    """Compare the scores with those of the calibration; the largest of all classes."""
     title, result, reason = "score drift (PSI)", PASS, ""
     if not by_fold or not all(set(each.fits) != {None} for each in by_fold):
         reason = "the model does not keep how its scores lay"
@@ -637,7 +637,7 @@ def _order(rows: _RecentRows, *, increasing: bool) -> Finding:
     test: Any = mann_whitney_of_diagram(diagram, sizes)
     auc = test.auc if increasing else 1 - test.auc
     result, reason = PASS, ""
-    # One-sided, at the level that a two-sided test has on either side.
+    # One-sided, at half the level of a two-sided test.
     if auc < HALF and 2 * test.p_value(increasing=increasing) < SIGNIFICANCE:
         result = FAIL
     elif math.isnan(auc):
@@ -650,7 +650,7 @@ def _order(rows: _RecentRows, *, increasing: bool) -> Finding:
 def _strata(
     rule: Rule | RuleSet, rows: _RecentRows, loss: LossName
 ) -> tuple[list[_Stratum], list[_Stratum]]:
-    """Return the groups; and all rows as one stratum, if they have one rule."""
+    """Return the groups; and all rows as one stratum, if one rule applies to them."""
     if isinstance(rule, RuleSet) and rows.group_names is None:
         msg = "groups must be given to judge a rule set; pass the group of each row."
         raise InvalidData(msg)
@@ -705,7 +705,7 @@ def _tests(
     summary: _Summary,
     alpha: float,
 ) -> _Tested:
-    """Test all rows, if they have one rule, and each group, corrected for both."""
+    """Test all rows, if they share one rule, and each group, corrected for both."""
     every = (*overall, *by_group)
     samples = [stratum.samples for stratum in every if stratum.samples is not None]
     most = most_draws(alpha, len(samples))
@@ -733,7 +733,7 @@ def _tests(
 def _overall(
     change: Change, corrected: float, alpha: float, few: str
 ) -> tuple[Finding, ...]:
-    """Return the tests of all rows, corrected for the groups as their minimum is."""
+    """Return the tests of all rows, corrected together with the groups."""
     findings = []
     factor = corrected / change.p_value
     for test in change.tests:
@@ -745,7 +745,7 @@ def _overall(
 
 
 def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
-    """Return the smallest p-value of all groups, with the names of those that fail."""
+    """Return the smallest p-value of all groups, and the names of those that fail."""
     failed = [group for group in groups if group.result == FAIL]
     result = FAIL if failed else PASS
     if not failed and all(group.result == INCONCLUSIVE for group in groups):
@@ -785,14 +785,14 @@ def _group(
 
 
 def _result(p: float, alpha: float, few: str) -> tuple[str, str]:
-    """Fail below the level; above it, few events make the test inconclusive."""
+    """Return "fail" below the level; above it, few events are inconclusive."""
     if p <= alpha:
         return FAIL, ""
     return (INCONCLUSIVE, few) if few else (PASS, "")
 
 
 def _few(n_rows: int, n_positives: int, mean_prediction: float) -> str:
-    """Say which class has too few rows, observed or expected; "" if neither has."""
+    """Name the class with too few rows, observed or expected; "" if neither has."""
     expected = mean_prediction * n_rows
     for name, observed, predicted in (
         ("positive", n_positives, expected),
@@ -830,7 +830,7 @@ def _error(
     *,
     rejected: bool,
 ) -> Finding:
-    """Compare the calibration error with what a rule of this size has anyway."""
+    """Compare the calibration error with that of an unchanged rule of this size."""
     samples = [stratum.samples for stratum in strata if stratum.samples is not None]
     expected = math.nan
     if len(samples) == len(strata):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.validation import FloatArray, IntArray
 
-MOST_BANDS = 12  # classes that a figure shows
-RESAMPLES = 200  # of their bands, which are drawn small
+MOST_BANDS = 12  # classes shown in a figure
+RESAMPLES = 200  # for their bands, which are drawn small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,11 +39,11 @@ class ClassEvaluation(PartEvaluation):
         The mean probability of the class, the share of its rows, and the former minus
         the latter.
     standard_error : float
-        Of the difference, if all probabilities are right.
+        Standard error of the difference, if all probabilities are right.
     p_value : float
-        Of the difference, corrected for the number of classes (Holm).
+        For the difference, corrected for the number of classes (Holm).
     log_loss, brier_loss : float
-        Of the probabilities of this class alone: is it this class, or not?
+        Losses of this class's probability alone: this class or not.
     log_skill, brier_skill : float
         1 - loss / loss of the base rate; NaN if the class does not occur.
     calibration_error : float
@@ -51,18 +51,18 @@ class ClassEvaluation(PartEvaluation):
     auc : float
         This class against the rest; NaN if it does not occur.
     recall, precision : float
-        The share of its rows that are predicted to be in it, and of the rows predicted
-        to be in it that are; NaN if there are none.
+        The share of its rows that are predicted as this class, and the share of rows
+        predicted as this class that belong to it; NaN if there are none.
     mean_prediction_before, log_loss_before, brier_loss_before : float
-        Before calibration; NaN if there is nothing before.
+        Before calibration; NaN if unknown.
     calibration_error_before : float
         The same for the ECE.
     small : bool
         Fewer than five rows of it, or of the rest, expected and observed.
     curve : ReliabilityCurve
-        At no more than 500 points.
+        With at most 500 points.
     consistency : ConsistencyBand or None
-        Of the first twelve classes.
+        For the first twelve classes only.
     """
 
     n_predicted: int
@@ -77,7 +77,7 @@ class ClassEvaluation(PartEvaluation):
 def confusion_of(
     predictions: Predictions, weights: FloatArray | None = None
 ) -> IntArray | FloatArray:
-    """Count rows by class (row) and by the most probable class (column).
+    """Count rows by class (row) and by most probable class (column).
 
     >>> from abers.core.predictions import Predictions
     >>> p = np.array([[0.9, 0.1]] * 3)

@@ -1,4 +1,4 @@
-"""The cosine transform of values at midpoints, by the Fourier transform of numpy."""
+"""The cosine transform of values at midpoints, via numpy's Fourier transform."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def cosine_transform(values: FloatArray) -> FloatArray:
-    """Return the amplitude of each cosine wave, of 0, 1, … half periods.
+    """Return the amplitudes of the cosine waves with 0, 1, … half periods.
 
     >>> cosine_transform(np.ones(4)).round(9).tolist()
     [8.0, 0.0, 0.0, 0.0]
@@ -24,7 +24,7 @@ def cosine_transform(values: FloatArray) -> FloatArray:
 
 
 def from_cosine_waves(waves: FloatArray) -> FloatArray:
-    """Return the values of which `cosine_transform` gives these waves.
+    """Return the values whose `cosine_transform` is given.
 
     >>> from_cosine_waves(cosine_transform(np.array([1.0, 2.0, 4.0]))).round(9).tolist()
     [1.0, 2.0, 4.0]

@@ -29,7 +29,7 @@ MOST_CELLS = 500
 
 
 def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
-    """Return the bin of equal width that each prediction is in; 1 is in the last."""
+    """Return the equal-width bin of each prediction; 1 is in the last bin."""
     return np.minimum((p * bins).astype(np.int64), bins - 1)
 
 
@@ -51,17 +51,17 @@ def scatter_of(
     *,
     among: NDArray[np.bool_] | None = None,
 ) -> FloatArray | None:
-    """Add up the squared shares of the rows, or of some of them, at each prediction.
+    """Sum the squared shares of the rows, or of some of them, at each prediction.
 
-    A mean over weighted rows scatters as the squares of their shares of the total
-    weight: a row of weight 3 is one row, not three, when it comes to noise.
+    The variance of a weighted mean depends on the squared shares of the total weight: a
+    row of weight 3 is one row, not three, when it comes to noise.
     """
     if sample_weight is None:
         return None
     values = validation.as_scores(p)
     weights = validation.as_relative_weights(sample_weight, values.size)
     places = np.searchsorted(diagram.scores, values)
-    # A row whose weight vanishes beside the others may have a prediction of its own.
+    # A row of negligible weight may have a prediction that no other row has.
     kept = np.append(diagram.scores, np.nan)[places] == values
     square = (weights[kept] / diagram.n_rows) ** 2
     if among is not None:
@@ -73,7 +73,7 @@ def scatter_of(
 def ones_scatter_of(
     diagram: Diagram, y: ArrayLike, p: ArrayLike, sample_weight: ArrayLike | None
 ) -> FloatArray | None:
-    """Return the scatter of the rows labelled 1; None if all rows weigh the same."""
+    """Return the scatter of the rows labelled 1; None if all weights are equal."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -91,7 +91,7 @@ def cell_starts(weights: IntArray | FloatArray, most: int = MOST_CELLS) -> IntAr
     weights : ndarray
         None of them 0.
     most : int, default=500
-        The most cells.
+        Largest number of cells.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class PredictionCells(NamedTuple):
 def cells_of(
     diagram: Diagram, start: IntArray, *, scatter: FloatArray | None = None
 ) -> PredictionCells:
-    """Put runs of predictions into cells.
+    """Combine runs of predictions into cells.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Counted(NamedTuple):
 
     diagram: Diagram
     scatter: FloatArray | None = None  # of the weights; None if rows have none
-    # Of the rows labelled 1; None if all rows weigh the same.
+    # Of the rows labelled 1; None if all weights are equal.
     ones_scatter: FloatArray | None = None
 
 
@@ -178,7 +178,7 @@ class Counts(NamedTuple):
 
 
 def count_columns(predictions: Predictions, weights: FloatArray | None) -> Counts:
-    """Count the column shown, after and before calibration, and its scores."""
+    """Count the column that is shown, after and before calibration, and its scores."""
     scores = predictions.column_scores()
     if weights is not None:  # sorted once: sorting the other columns is then cheap
         column = predictions.column().probabilities if scores is None else scores

@@ -1,4 +1,4 @@
-"""Decision curves: what acting on predictions is worth, and costs, by threshold."""
+"""Decision curves: the value and the cost of acting on predictions, by threshold."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ THRESHOLDS = np.arange(101) / 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostCurve:
-    """Mean cost by threshold, a false alarm costing t and a miss 1 - t.
+    """Mean cost by threshold t: a false alarm costs t, a miss 1 - t.
 
     Attributes
     ----------
     thresholds : ndarray
         Probabilities t at which acting and not acting cost the same.
     cost : ndarray
-        Of acting where the prediction is at least the threshold.
+        Mean cost of acting if the prediction is at least the threshold.
     treat_all, treat_none : ndarray
-        Of acting always, and never.
+        Mean cost of always acting, and of never acting.
     """
 
     thresholds: FloatArray
@@ -51,9 +51,9 @@ class DecisionCurve:
     thresholds : ndarray
         Probabilities at which acting and not acting are worth the same.
     net_benefit : ndarray
-        Of acting where the prediction is at least the threshold.
+        Net benefit of acting if the prediction is at least the threshold.
     treat_all, treat_none : ndarray
-        Of acting always, and never: the latter is 0.
+        Net benefit of always acting, and of never acting, which is 0.
     """
 
     thresholds: FloatArray
@@ -72,8 +72,9 @@ def decision_curve(
 ) -> DecisionCurve:
     """Compute the net benefit of acting on predictions, threshold by threshold.
 
-    Who acts at a probability of t or more holds one false alarm to cost t / (1 - t)
-    hits. The net benefit is the share of hits minus that of false alarms at this price.
+    Acting at probabilities of t or more means that one false alarm costs as much as t /
+    (1 - t) hits are worth. The net benefit is the share of hits minus the share of
+    false alarms at this price.
 
     Parameters
     ----------
@@ -82,8 +83,8 @@ def decision_curve(
     p : array-like of shape (n,)
         Probabilities of label 1, or of `pos_label`.
     thresholds : array-like of shape (m,), default=None
-        At least 0 and below 1; None takes 0, 0.01, … 0.99. Those that a decision maker
-        could have are what matters, seldom all of them.
+        At least 0 and below 1; None takes 0, 0.01, … 0.99. Only thresholds that a
+        decision maker could have matter, rarely all of them.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     pos_label : object, default=None
@@ -116,7 +117,7 @@ def decision_curve(
 def decision_curve_of(
     diagram: Diagram, thresholds: ArrayLike | None = None
 ) -> DecisionCurve:
-    """Compute the net benefit of predictions that are counted already."""
+    """Compute the net benefit of counted predictions."""
     t = THRESHOLDS[:-1].copy() if thresholds is None else _as_thresholds(thresholds)
     hits, alarms, first = _acted(diagram, t)
     price = t / (1 - t)
@@ -138,9 +139,9 @@ def cost_curve(
 ) -> CostCurve:
     """Compute the mean cost of acting on predictions, threshold by threshold.
 
-    Who acts at a probability of t or more holds a false alarm to cost t for each 1 - t
-    that a miss costs; both together cost 1. The area below the curve is half the Brier
-    loss, so the curve shows for which decision makers that loss arises.
+    Acting at probabilities of t or more means that a false alarm costs t if a miss
+    costs 1 - t; together they cost 1. The area below the curve is half the Brier loss,
+    so the curve shows for which decision makers that loss arises.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ def cost_curve(
 
 
 def cost_curve_of(diagram: Diagram, thresholds: ArrayLike | None = None) -> CostCurve:
-    """Compute the mean cost of predictions that are counted already."""
+    """Compute the mean cost of counted predictions."""
     t = (
         THRESHOLDS.copy()
         if thresholds is None
@@ -203,7 +204,7 @@ def cost_curve_of(diagram: Diagram, thresholds: ArrayLike | None = None) -> Cost
 
 
 def _acted(diagram: Diagram, t: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return shares of ones and zeros from each prediction on, and where t begins."""
+    """Return shares of ones and zeros from each prediction on, and each t's index."""
     hits, alarms = (
         np.append(np.cumsum(column[::-1])[::-1], 0) / diagram.n_rows
         for column in (diagram.positives, diagram.negatives)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-# What the distance of two large samples of one distribution exceeds with probability
-# 0.05, in units of the square root of 1 / zeros + 1 / ones; smaller ones do less often.
+# The distance between two large samples of one distribution exceeds this with
+# probability 0.05, in units of the square root of 1 / zeros + 1 / ones; small samples
+# exceed it less often.
 KOLMOGOROV = math.sqrt(-math.log((1 - CONFIDENCE) / 2) / 2)
 HALVINGS = 60
 FEW = 2  # rows of a class without a variance
@@ -44,14 +45,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Discrimination:
-    """How well a column tells ones from zeros.
+    """How well a column separates ones from zeros.
 
     Attributes
     ----------
     auc : Estimate
-        The area under the ROC curve. Each end of the interval is the outer one of two:
-        DeLong's on the scale of log-odds, and Newcombe's, which is right where few
-        pairs are out of order.
+        The area under the ROC curve. Each end of the interval is the wider of two:
+        DeLong's on the log-odds scale, and Newcombe's, which is right if few pairs are
+        out of order.
     gini : Estimate
         2 AUC - 1.
     ks : Estimate
@@ -67,7 +68,7 @@ class Discrimination:
 
 
 def discrimination_of(column: Counted, *, falls: bool = False) -> Discrimination:
-    """Measure how well a column that is counted tells ones from zeros.
+    """Measure how well a counted column separates ones from zeros.
 
     `falls` if higher numbers go with fewer ones.
     """
@@ -81,9 +82,9 @@ def discrimination_of(column: Counted, *, falls: bool = False) -> Discrimination
 
 
 class Placements(NamedTuple):
-    """Where each distinct score lies among the rows of the other class.
+    """The position of each distinct score among the rows of the other class.
 
-    The AUC is the mean of either over the rows of its class.
+    The AUC is the mean of either, over the rows of its class.
     """
 
     among_zeros: FloatArray  # share of the zeros below; ties count half
@@ -106,9 +107,9 @@ def placements(diagram: Diagram) -> Placements:
 
 
 def squared_shares(column: Counted) -> tuple[FloatArray, FloatArray]:
-    """Add up the squared shares of the zeros in all zeros, and so for ones.
+    """Sum the squared shares of zeros among all zeros, and the same for ones.
 
-    The inverse of the sum of either is the effective number of rows.
+    The inverse of each sum is the effective number of rows.
     """
     diagram, scatter, ones_scatter = column
     zeros, ones = (np.asarray(c, float) for c in (diagram.negatives, diagram.positives))
@@ -179,7 +180,7 @@ def newcombe(area: float, zeros: float, ones: float) -> Estimate:
 
 
 def _end(outside: Callable[[float], bool], inside: float, end: float) -> float:
-    """Return where the interval around a number ends, by halving."""
+    """Return an end of the interval around a number, by bisection."""
     if inside == end:
         return end
     for _ in range(HALVINGS):

@@ -1,4 +1,4 @@
-"""Drift: how far scores have moved from those of the calibration."""
+"""Drift: how far scores have moved since the calibration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def population_stability_index(
     sample_weight: ArrayLike | None = None,
     reference_weight: ArrayLike | None = None,
 ) -> float:
-    """Measure how far scores have drifted from those of the calibration.
+    """Measure how far scores have drifted from the calibration scores.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def population_stability_index(
     scores : array-like of shape (n,)
         Recent scores.
     bins : int, default=10
-        Bins, cut at quantiles of the reference.
+        Number of bins, cut at quantiles of the reference.
     sample_weight : array-like of shape (n,), default=None
         Weights of the recent scores.
     reference_weight : array-like, default=None
-        Weights of the reference, as long as it is.
+        Weights of the reference.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def population_stability_index(
 
 
 def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> float:
-    """Measure the drift of scores that are counted already."""
+    """Measure the drift of counted scores."""
     validation.check_bins(bins)
     old = _scores(reference, "reference")
     ones = np.ones(old.size)
@@ -104,9 +104,9 @@ def drift_level(index: float, *, noise: float = 0.0) -> str:
     Parameters
     ----------
     index : float
-        As by `population_stability_index`.
+        As returned by `population_stability_index`.
     noise : float, default=0.0
-        What scores without drift can reach; see `stability_noise`.
+        The index that scores without drift can reach; see `stability_noise`.
 
     Returns
     -------
@@ -138,14 +138,14 @@ def _weights(values: ArrayLike | None, size: int, name: str) -> FloatArray:
 
 
 def _cuts(reference: FloatArray, bins: int, weights: FloatArray) -> FloatArray:
-    """Cut at quantiles; a bin begins with its cut, so that each bin has weight."""
+    """Return cuts at quantiles; a bin begins at its cut, so each bin has weight."""
     kept = weights > 0
     order = np.argsort(reference[kept])
     ordered, below = reference[kept][order], np.cumsum(weights[kept][order])
     places = np.searchsorted(below * bins, np.arange(1, bins) * below[-1], side="right")
     cuts = np.unique(ordered[np.minimum(places, ordered.size - 1)])
-    # Nothing is below the lowest score: an empty bin there would look like drift as
-    # soon as the reference, which may be percentiles, has fewer rows.
+    # No score is below the lowest: an empty bin there would look like drift if the
+    # reference, which may be percentiles, has fewer rows.
     inner: FloatArray = cuts[cuts > ordered[0]]
     if not inner.size:
         inner = ordered[ordered > ordered[0]][:1]
@@ -162,6 +162,6 @@ def _index(
     reference: FloatArray, recent: FloatArray | IntArray, n_rows: float
 ) -> float:
     expected = reference / reference.sum()
-    # Half a row for an empty bin: its logarithm must exist.
+    # Half a row for an empty bin, so that its logarithm exists.
     share = np.maximum(recent / recent.sum(), 0.5 / n_rows)
     return float(((share - expected) * np.log(share / expected)).sum())

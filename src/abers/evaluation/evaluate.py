@@ -1,4 +1,4 @@
-"""Evaluate: how good a predictor is, measured on held-out rows."""
+"""Evaluate: how good a predictor is on held-out rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 MOST_POINTS = 500  # of a curve in a dictionary
-MOST_COUNTED = 12  # groups that can be drawn
+MOST_COUNTED = 12  # groups drawn at most
 NOT_IN_JSON = ("rule", "comparison", "counted_groups")
 
 
@@ -98,10 +98,10 @@ class MeanLosses:
     Attributes
     ----------
     log : PairedChange
-        Natural-log loss before and after calibration; infinite if a label was observed
-        that had probability 0. The difference is paired over rows.
+        Natural-log loss before and after calibration; infinite if an observed label had
+        probability 0. The difference is paired over rows.
     brier : PairedChange
-        Plain Brier loss; with more than two classes squared differences are added up
+        Plain Brier loss; with more than two classes, squared differences are summed
         over the classes, from 0 to 2.
     before, after : LossParts
         Skill and parts of both losses; `before` is None if it is unknown.
@@ -115,22 +115,21 @@ class MeanLosses:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """How well classes are told apart.
+    """How well classes are separated.
 
     Attributes
     ----------
     auc : float
-        Of the score if there is one; of the probabilities of a cross predictor, which
-        has several, and of what has none. NaN with one class, or more than two, each of
-        which has an AUC of its own in `by_class`.
+        AUC of the score, or of the probabilities if there is not exactly one score. NaN
+        with one class, or with more than two; `by_class` has the AUC of each.
     is_inverted : bool
         Whether the AUC is significantly on the wrong side of one half.
     before, after : Discrimination or None
-        AUC, Gini and KS with 95 % intervals: of the probabilities before calibration,
-        or of the scores if these are not probabilities, and of those after. None with
-        more than two classes, and before calibration if nothing is known of it.
+        AUC, Gini and KS with 95 % intervals, before and after calibration; before are
+        the probabilities, or the scores if these are not probabilities. None with more
+        than two classes, and if nothing is known from before.
     accuracy : PairedChange or None
-        The share of rows of the most probable class; None with two classes.
+        The share of rows whose most probable class is right; None with two classes.
     confusion, confusion_before : ndarray of shape (C, C) or None
         Rows of each class (row) by the most probable class (column): numbers, or sums
         of weights. None with two classes, and before calibration if that is unknown.
@@ -149,8 +148,8 @@ class Ranking:
 class Calibration:
     """How far probabilities agree with observed rates.
 
-    The column is that of `pos_label`; with more than two classes, that of the top
-    label: is the probability of the most probable class how often it is right?
+    With two classes, this is about the probability of `pos_label`; with more, about the
+    top label: is the most probable class right as often as its probability says?
 
     Attributes
     ----------
@@ -159,7 +158,8 @@ class Calibration:
     before, after : ColumnCalibration
         The column before calibration, None if unknown, and after it.
     consistency : ConsistencyBand
-        Where the curve after would lie if the probabilities were calibrated.
+        Where the curve after calibration would lie if the probabilities were
+        calibrated.
     band : CalibrationBand or None
         A 95 % confidence band of the calibration curve: over the score if there is one
         rule (over the negated score if the rule falls), else over the probabilities
@@ -180,12 +180,12 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecisionCurves:
-    """What acting on the probabilities is worth, by threshold.
+    """The value of acting on the probabilities, by threshold.
 
     Attributes
     ----------
     net_benefit, net_benefit_before : DecisionCurve
-        Net benefit at thresholds 0, 0.01, … 0.99; before calibration None if unknown.
+        Net benefit at thresholds 0, 0.01, … 0.99; the one before is None if unknown.
     cost, cost_before : CostCurve
         Mean cost at thresholds 0, 0.01, … 1.
     """
@@ -205,7 +205,7 @@ class Drift:
     psi : float
         Population stability index of the scores, against those of the calibration.
     noise : float
-        What the index exceeds with probability 0.01 if there is no drift.
+        The value that the index exceeds with probability 0.01 if there is no drift.
     level : str
         "stable", "moderate" or "large".
     """
@@ -217,28 +217,27 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation:
-    """How good a predictor is; printed, a short summary.
+    """The evaluation of a predictor; printed, a short summary.
 
     Attributes
     ----------
     name : str or None
-        The name given to it.
+        The predictor's name.
     n_rows : int
-        Rows that have weight.
+        Number of rows with positive weight.
     classes : tuple
-        The labels, in the order of the columns; of two, the first may be unknown:
-        None.
+        The labels, in the order of the columns; with two classes, the first may be
+        None, for unknown.
     pos_label : object
-        Of two classes, the one that the numbers are about; None with more.
+        With two classes, the one that the numbers are about; None with more.
     n_positives : int or None
-        Rows of this class; None with more than two classes.
+        Number of rows of this class; None with more than two classes.
     total_weight, effective_rows : float or None
-        The sum of the weights, and the number of rows of equal weight that would
-        scatter as much. None without weights.
+        The sum of the weights, and the effective number of rows. None without weights.
     held_out : bool
-        Whether the user said that the rows were held out.
+        Whether you said that the rows were held out.
     in_sample : bool or None
-        Whether most of the rows are those of the fit, by its fingerprint. None if that
+        Whether most of the rows were used for the fit, by its fingerprint. None if that
         is unknown: there is no fingerprint (`abers fit` keeps one in its file, and so
         does `CVAPClassifier(ensemble=False)`), scores repeat too often, or the rows are
         too few compared with those of the fit.
@@ -251,14 +250,14 @@ class Evaluation:
     decisions : DecisionCurves or None
         Net benefit and cost by threshold; None with more than two classes.
     drift : Drift or None
-        None if the scores of the calibration are unknown, or the rows too few to tell
+        None if the calibration scores are unknown, if the rows are too few to tell
         drift from noise, and for a cross predictor, which keeps no calibration
-        probabilities to compare with.
+        probabilities.
     widths : BoundWidths or None
         The widths of the bounds; with more than two classes, of the top label.
     interval_widths : BoundWidths or None
         The widths of the 90 % confidence intervals of single scores, `Rule.interval`.
-        None unless one rule has them: it keeps its diagram, of rows without weights.
+        None unless there is a single rule, with a diagram of unweighted rows.
     groups : tuple of GroupEvaluation
         The largest |z| first; small groups after all others.
     by_class : tuple of ClassEvaluation
@@ -269,15 +268,15 @@ class Evaluation:
     provenance : Provenance
         Hashes, versions, and what the rules were fitted to.
     comparison : Comparison or None
-        As it was given.
+        As passed by the user.
     rule : Rule or None
         The rule evaluated, if there is one.
     score_quantiles : ndarray of shape (101,) or None
         Percentiles of the scores.
     loss : {"log", "brier"}
-        The loss that bounds are merged for.
+        The loss for which bounds are merged.
     counted_groups : tuple of CountedGroup
-        Predictions and labels of the first twelve groups, to be drawn.
+        Predictions and labels of the first twelve groups, for figures.
     """
 
     name: str | None
@@ -307,14 +306,14 @@ class Evaluation:
     counted_groups: tuple[CountedGroup, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain types that JSON knows, nested as they are here.
+        """Return all numbers as plain JSON types, nested like the attributes.
 
         Returns
         -------
         dict
-            Infinity is "inf", what is not a number is None, and no curve has more than
-            500 points. The rule is left out, but its hash is there; so are the
-            predictions of groups.
+            Infinity becomes "inf", NaN becomes None, and no curve has more than 500
+            points. The rule is replaced by its hash; predictions of groups are left
+            out.
         """
         plain: dict[str, Any] = {
             field.name: as_json(getattr(self, field.name), longest=MOST_POINTS)
@@ -325,7 +324,7 @@ class Evaluation:
         plain["classes"] = [label_as_json(label) for label in self.classes]
         for each, part in zip(plain["by_class"], self.by_class, strict=True):
             each["name"] = label_as_json(part.name)
-        # There may be more classes than points of a curve.
+        # There may be more classes than points on a curve.
         for name in ("confusion", "confusion_before"):
             plain["ranking"][name] = as_json(getattr(self.ranking, name))
         comparison = self.comparison
@@ -339,9 +338,9 @@ class Evaluation:
         title: str | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
-        """Write one self-contained page; an existing one is replaced at once or not.
+        """Write one self-contained page; an existing one is replaced atomically.
 
-        It is dated; with SOURCE_DATE_EPOCH in the environment, by that.
+        It shows today's date, or that of SOURCE_DATE_EPOCH in the environment.
 
         Parameters
         ----------
@@ -350,8 +349,8 @@ class Evaluation:
         title : str, default=None
             Heading of the page.
         facts : mapping, default=None
-            Facts to list beside the hashes and versions at the end of the page, such as
-            file names and the version of the data.
+            Extra facts to list with the hashes and versions at the end of the page,
+            such as file names and the version of the data.
         """
         from abers.report import evaluation_page
 
@@ -383,12 +382,12 @@ class Evaluation:
         return text.document(self, title=title, facts=facts).markdown()
 
     def printout(self) -> Printout:
-        """Return what is shown when an evaluation is printed.
+        """Return the printed form of an evaluation.
 
         Returns
         -------
         Printout
-            The main results, tables of classes and groups, and reasons to doubt them.
+            The main results, tables of classes and groups, and warnings.
         """
         from abers.report import text
 
@@ -439,32 +438,32 @@ def evaluate(
         Labels 0 or 1, or any two with `pos_label`; for a classifier, members of its
         `classes_`; for probabilities of each class, members of `classes`.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows. In means a row of weight w counts as w rows; in standard
-        errors it is one row.
+        Weights of the rows. A row of weight w counts as w rows in means, and as one row
+        in standard errors.
     groups : array-like of shape (n,), default=None
         The group of each row; each group is evaluated.
     before : array-like of shape (n,) or (n, C), default=None
-        Probabilities before calibration. By default the scores of a rule or calibrator,
-        if they are probabilities; for our classifiers, the mean prediction of the inner
-        ones.
+        Probabilities before calibration. By default, the scores of a rule or
+        calibrator, if they are probabilities; for our classifiers, the mean probability
+        of their models.
     comparison : Comparison, default=None
-        The result of `compare`, to be shown on the page.
+        The result of `compare`, to show on the page.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds of a rule are merged to one probability.
+        The loss for which the bounds of a rule are merged into one probability.
     name : str, default=None
         Name shown in the report.
     pos_label : object, default=None
-        The label that counts as 1. For a rule or for probabilities it is what they are
-        about; None: labels are 0 and 1. For a classifier one of its two classes, by
+        The label that counts as 1. For a rule or for probabilities, the label they are
+        about; None if labels are 0 and 1. For a classifier, one of its two classes, by
         default `classes_[1]`; for `classes_[0]`, its probabilities, bounds, scores and
-        rules are mirrored. Of more than two classes, the one that is evaluated against
-        the rest; None evaluates all of them.
+        rules are mirrored. With more than two classes, the one to evaluate against the
+        rest; None evaluates all of them.
     classes : array-like of shape (C,), default=None
         The labels of the columns, if `X` are probabilities of each class; None: the
         labels in `y`, ascending.
     held_out : bool, default=False
-        Whether you know that no row was used for the fit. The report shows that you
-        said so, unless the fingerprint of the fit says otherwise.
+        Whether you know that no row was used for the fit. The report says that you said
+        so, unless the fingerprint of the fit shows otherwise.
 
     Returns
     -------
@@ -729,7 +728,7 @@ def _groups(
     names: list[Group | None] | None,
     weights: FloatArray | None,
 ) -> tuple[tuple[GroupEvaluation, ...], tuple[CountedGroup, ...]]:
-    """Return the metrics of each group, and the predictions of those to be drawn."""
+    """Return the metrics of each group, and the predictions of those to draw."""
     if names is None:
         return (), ()
     rule_set = predictor if isinstance(predictor, RuleSet) else None
@@ -739,23 +738,24 @@ def _groups(
 
 
 def _only_rule(predictions: Predictions) -> Rule | None:
-    """Return the rule of the scores, if there is no other."""
+    """Return the rule of the scores, if there is exactly one."""
     if predictions.shown is None or len(predictions.source.rules) != 1:
         return None
     return predictions.column_rule()
 
 
 def _total(sample_weight: ArrayLike | None) -> float:
-    """Return the sum of the weights as they were given, before they are scaled."""
+    """Return the sum of the original weights, before they are scaled."""
     return float(validation.as_scores(sample_weight, "sample_weight").sum())
 
 
 def _weights(
     sample_weight: ArrayLike | None, y: ArrayLike
 ) -> tuple[FloatArray | None, NDArray[np.bool_] | None]:
-    """Return the weights of the rows that have some, and which these are.
+    """Return the positive weights, and a mask of their rows.
 
-    None and None if all weigh 1; None for the latter if all rows have weight.
+    Both are None if all rows have weight 1; the mask is None if all weights are
+    positive.
     """
     if sample_weight is None:
         return None, None
@@ -769,7 +769,7 @@ def _weights(
 def _names(
     groups: ArrayLike | None, y: ArrayLike, has_weight: NDArray[np.bool_] | None
 ) -> list[Group | None] | None:
-    """Return the group of each row that has weight."""
+    """Return the group of each row with positive weight."""
     if groups is None:
         return None
     names = as_groups(groups)

@@ -47,22 +47,22 @@ def by_group(
     ----------
     function : callable
         Takes columns, and `sample_weight` if weights are given: any function of
-        `evaluation`, `reliability` or `bands` that takes rows (drift with its
-        reference, by `functools.partial`).
+        `abers.evaluation` that takes rows (for drift, pass the reference with
+        `functools.partial`).
     groups : array-like of shape (n,)
         The group of each row: text, integers, floats or booleans, all of one type; or
-        categories. Rows without a group are one, too: None.
+        categories. Rows without a group form the group None.
     *columns : array-like of length n
-        The columns that the function takes, say labels and probabilities.
+        The arguments of the function, say labels and probabilities.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows, passed on if given; groups without weight are left out.
     **options : dict
-        Passed on as they are.
+        Passed on unchanged.
 
     Returns
     -------
     dict
-        What the function returns, by group; groups in ascending order, None last.
+        The function's result for each group, in ascending order, None last.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def by_group(
 
 
 def _place(name: Group | None) -> tuple[bool, Any]:
-    """Sort names among themselves, and None after them."""
+    """Sort names among themselves, with None after them."""
     return name is None, 0 if name is None else name
 
 
@@ -101,7 +101,7 @@ def _place(name: Group | None) -> tuple[bool, Any]:
 class PartEvaluation:
     """The metrics that groups and classes have in common.
 
-    Numbers before calibration are NaN if there is nothing before.
+    Numbers before calibration are NaN if unknown.
     """
 
     name: Any
@@ -175,7 +175,7 @@ Part = TypeVar("Part", bound=PartEvaluation)
 
 
 def ordered(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Correct the p-values, and put the largest |z| first; small parts come last."""
+    """Correct the p-values, and sort: largest |z| first, small parts last."""
     p_values = holm([part.p_value for part in parts]).tolist()
     corrected = [
         replace(part, p_value=p) for part, p in zip(parts, p_values, strict=True)
@@ -196,26 +196,26 @@ class GroupEvaluation(PartEvaluation):
     Attributes
     ----------
     name : str, int, float, bool or None
-        None: rows without a group.
+        None for rows without a group.
     n_rows, n_positives : int
         All rows, and those labelled 1.
     mean_prediction, observed_rate, difference : float
         The mean probability, the mean label, and the former minus the latter.
     standard_error : float
-        Of the difference, if all probabilities are right.
+        Standard error of the difference, if all probabilities are right.
     p_value : float
-        Of the difference, corrected for the number of groups (Holm).
+        For the difference, corrected for the number of groups (Holm).
     log_loss, brier_loss, calibration_error : float
         The mean losses, and the ECE with 10 bins.
     auc : float
-        Of the single score, else of the probabilities; NaN with one class.
+        AUC of the single score, else of the probabilities; NaN with one class.
     drift : float or None
-        From the scores of its rule; None if unknown, or with too few rows.
+        Population stability index of the scores; None if unknown, or with too few rows.
     mean_width : float
-        Of the bounds; NaN without bounds.
+        Mean width of the bounds; NaN without bounds.
     mean_prediction_before, observed_rate_before : float
-        Before calibration, NaN if unknown; the second one differs from that after only
-        for the top label.
+        Before calibration, NaN if unknown; the observed rate changes only for the top
+        label.
     log_loss_before, brier_loss_before, calibration_error_before : float
         Before calibration, NaN if unknown.
     rule : str or None
@@ -232,7 +232,7 @@ class GroupEvaluation(PartEvaluation):
 
 
 class CountedGroup(NamedTuple):
-    """The probabilities of a group, counted as a whole column is."""
+    """The probabilities of a group, counted like a whole column."""
 
     name: Group | None  # None: rows without a group
     diagram: Diagram

@@ -1,7 +1,7 @@
-"""In sample: whether the rows that are evaluated were used for the fit.
+"""In sample: whether the evaluated rows were used for the fit.
 
 The fingerprint of the fit decides. There are three answers: in-sample, held-out, and
-unknown. Rows are called held-out only where rows of the fit would have been noticed;
+unknown. Rows are called held-out only if rows of the fit would have been noticed;
 without a fingerprint the answer is unknown.
 """
 
@@ -30,10 +30,10 @@ IN_SAMPLE = (
     "These look like rows that the predictor was fitted to, so the results are too "
     "good. Evaluate on held-out rows."
 )
-MOST = 0.5  # share of the rows that makes rows in-sample
-MISSED = 0.01  # probability of calling rows held-out though half are of the fit
-ESTIMATED = 0.05  # error of an estimated share of rows that are distinct
-SURE = 0.001  # probability of recognising as many rows, if they are held out
+MOST = 0.5  # share from which rows are in-sample
+MISSED = 0.01  # probability of "held-out" although half the rows were fitted
+ESTIMATED = 0.05  # relative error of an estimated share of distinct rows
+SURE = 0.001  # probability of as many matches with held-out rows
 
 
 def in_sample(predictions: Predictions) -> bool | None:
@@ -59,7 +59,7 @@ def in_sample(predictions: Predictions) -> bool | None:
 def were_fitted(
     fingerprint: str | None, scores: FloatArray, ones: NDArray[np.bool_]
 ) -> bool | None:
-    """Tell by the fingerprint of a fit whether it has seen most of these rows.
+    """Return whether a fit has seen most of these rows, by its fingerprint.
 
     None if that is unknown: there is no fingerprint, scores repeat so often that
     held-out rows look like those of the fit, or too few rows can be compared.
@@ -76,8 +76,8 @@ def were_fitted(
     from scipy.special import bdtr, bdtrc
 
     comparable, seen = matches(fitted, scores, ones)
-    # A row of the fit repeats an earlier one this often; the last rows did so up to
-    # twice as often as all of them on average, and a held-out row would.
+    # This is how often a row of the fit repeats an earlier one; the last rows did so up
+    # to twice as often as the average, and so might held-out rows.
     repeats = 1 - fitted.n_distinct / max(1, fitted.n_rows)
     if fitted.n_distinct > KEPT:  # an estimate
         repeats = max(0.0, repeats) + ESTIMATED

@@ -1,8 +1,8 @@
 """Metrics: how good probabilities are.
 
-Each function for rows sorts them first. Its counterpart, whose name ends in `_of`,
-takes the diagram of a column (`counts`), so that one sort serves all metrics. Losses
-are those of scikit-learn: natural logarithm, plain Brier.
+Functions of rows sort them first. Their counterparts, whose names end in `_of`, take
+the diagram of a column (`counts`), so that one sort serves all metrics. Losses are
+defined as in scikit-learn: natural logarithm, plain Brier.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 HISTOGRAM_BINS = 50
-# Of the smooth ECE: grids of 512 to a million cells of [0, 1], of which a bandwidth
-# should have so many, and its relative error.
+# For the smooth ECE: grids of 512 to a million cells of [0, 1], how many cells a
+# bandwidth should span, and the relative error.
 GRIDS = tuple(2**k for k in range(9, 21))
 FINE = 16
 TOLERANCE = 1e-6
@@ -51,7 +51,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class BoundWidths:
-    """How far apart the bounds are, upper minus lower, over rows.
+    """The widths of the bounds, upper minus lower, over rows.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class BoundWidths:
 def log_loss(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return the mean of -log of the probability that the label had.
+    """Return the mean negative logarithm of the probability of the label.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def log_loss(
     Returns
     -------
     float
-        By the natural logarithm; infinite if a label was observed that had
-        probability 0, for nothing is clipped.
+        With the natural logarithm. Nothing is clipped: infinite if an observed label
+        had probability 0.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _loss(
 def log_skill(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return 1 - log loss / log loss of always predicting the base rate.
+    """Return 1 - log loss / (log loss of always predicting the base rate).
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def log_skill(
 def brier_skill(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return 1 - Brier loss / Brier loss of always predicting the base rate.
+    """Return 1 - Brier loss / (Brier loss of always predicting the base rate).
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _skill(
 
 
 def column_skill(diagram: Diagram, loss: LossName) -> float:
-    """Return the skill of predictions that are counted already."""
+    """Return the skill of counted predictions."""
     zeros, ones = diagram.negatives, diagram.positives
     sums = zeros.sum(keepdims=True), ones.sum(keepdims=True)
     base_rate = mean_loss(sums[1] / (sums[0] + sums[1]), *sums, loss)
@@ -227,7 +227,7 @@ def expected_calibration_error(
     bins: int = ECE_BINS,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return the ECE over bins of equal width. Biased, and it depends on the bins.
+    """Return the ECE over bins of equal width, which is biased and depends on the bins.
 
     Parameters
     ----------
@@ -236,9 +236,9 @@ def expected_calibration_error(
     p : array-like of shape (n,)
         Probabilities of label 1.
     bins : int, default=10
-        Bins of [0, 1]. Compare values only at one number of bins, and of as many rows:
-        even perfect probabilities have an ECE above 0, the more so the fewer rows a
-        bin has, and errors that cancel within a bin do not show.
+        Number of bins of [0, 1]. Compare values only for equal numbers of bins and
+        rows: even perfect probabilities have an ECE above 0, which grows as bins have
+        fewer rows, and errors that cancel within a bin are not seen.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
 
@@ -261,11 +261,11 @@ def expected_calibration_error(
 
 
 def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
-    """Return the ECE of predictions that are counted already."""
+    """Return the ECE of counted predictions."""
     validation.check_bins(bins)
     counts = diagram.counts
     gap = diagram.positives - diagram.scores * counts
-    # Predictions ascend, so a bin is a run of them. 1 belongs to the last.
+    # Predictions ascend, so a bin is a run of them; 1 belongs to the last bin.
     start = np.searchsorted(diagram.scores * bins, np.arange(1, bins))
     start = np.unique(np.append(0, start[start < gap.size]))
     return float(abs(np.add.reduceat(gap, start)).sum() / counts.sum())
@@ -274,11 +274,11 @@ def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
 def smooth_calibration_error(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return the smooth ECE (smECE): no bins to choose, the bandwidth chooses itself.
+    """Return the smooth ECE (smECE), which needs no bins and chooses its bandwidth.
 
-    Unlike the ECE it moves little if predictions move little. Noise of the labels does
-    not average out: even perfect probabilities have a smooth ECE above 0, so compare
-    values of as many rows.
+    Unlike the ECE, it changes little if predictions change little. Label noise does not
+    average out: even perfect probabilities have a smooth ECE above 0, so compare values
+    only for equal numbers of rows.
 
     Parameters
     ----------
@@ -298,11 +298,12 @@ def smooth_calibration_error(
     -----
     The residuals p - y, at p, are smoothed by a Gaussian kernel of standard deviation
     sigma that is reflected at 0 and at 1; smECE_sigma is the integral of the absolute
-    value. It falls as sigma grows, and the smooth ECE is where it equals sigma.
+    value. It falls as sigma grows, and the smooth ECE is the value at which it equals
+    sigma.
 
-    The reflected kernel is that of heat in a rod that loses none: each cosine wave of k
-    half periods shrinks by exp(-(pi k sigma)² / 2). So residuals are put on a
-    grid once, and every sigma takes one cosine transform of it.
+    The reflected kernel solves the heat equation of an insulated rod: each cosine wave
+    of k half periods shrinks by exp(-(pi k sigma)² / 2). So residuals are put on a grid
+    once, and each sigma takes one cosine transform of it.
 
     References
     ----------
@@ -322,10 +323,10 @@ def smooth_calibration_error(
 
 
 def smooth_error_of(diagram: Diagram) -> float:
-    """Return the smooth ECE of predictions that are counted already."""
+    """Return the smooth ECE of counted predictions."""
     counts = diagram.counts
     residuals = (diagram.scores * counts - diagram.positives) / counts.sum()
-    sigma = float(abs(residuals).sum())  # without smoothing: the most it can be
+    sigma = float(abs(residuals).sum())  # without smoothing: the largest possible value
     if sigma == 0:
         return 0.0
     for cells in GRIDS:
@@ -341,7 +342,8 @@ def smooth_error_of(diagram: Diagram) -> float:
 def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
     """Put residuals on a grid of midpoints; return its cosine transform.
 
-    A residual between two midpoints is shared by both, so that its place is kept.
+    A residual between two midpoints is divided between both, so that its position is
+    kept.
     """
     place = np.clip(p * cells - 0.5, 0, cells - 1)
     left = np.minimum(place.astype(np.int64), cells - 2)
@@ -352,7 +354,7 @@ def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
 
 
 def _fixed_point(waves: FloatArray) -> float:
-    """Find the bandwidth that equals the error smoothed by it."""
+    """Find the bandwidth that equals the error smoothed with it."""
     decay = -0.5 * (np.pi * np.arange(waves.size)) ** 2
 
     def excess(sigma: float) -> float:
@@ -367,13 +369,13 @@ def _fixed_point(waves: FloatArray) -> float:
 
 
 def _falling_root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that falls becomes 0, by secants within the bracket."""
+    """Return the root of a falling function, by secants within the bracket."""
     above, below = falling(low), falling(high)
     last, x, was_above = high, low, None
     while abs(x - last) > TOLERANCE * high:
         last, x = x, low + (high - low) * above / (above - below)
         value = falling(x)
-        # An end that stays twice is made to count half, so that it moves (Illinois).
+        # An end that stays twice counts half, so that it moves (Illinois method).
         if value > 0:
             below /= 2 if was_above is True else 1
             low, above, was_above = x, value, True
@@ -386,7 +388,7 @@ def _falling_root(falling: Callable[[float], float], low: float, high: float) ->
 def auc(
     scores: ArrayLike, labels: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Return the area under the ROC curve; below one half the score runs backwards.
+    """Return the area under the ROC curve; below one half, the score is inverted.
 
     Parameters
     ----------
@@ -400,7 +402,7 @@ def auc(
     Returns
     -------
     float
-        The share of pairs of a one and a zero that the score puts in order, ties
+        The share of (one, zero) pairs that the score orders correctly, with ties
         counting half; NaN if there is only one class.
 
     Examples
@@ -419,20 +421,20 @@ def auc(
 def bound_widths(
     bounds: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> BoundWidths:
-    """Describe how far apart bounds are. Wide bounds mean few calibration rows nearby.
+    """Describe the widths of bounds. Wide bounds mean few calibration rows nearby.
 
     Parameters
     ----------
     bounds : array-like of shape (n, 2)
-        Lower and upper, as `rule.bounds` or `predict_bounds` give them.
+        Lower and upper, as returned by `rule.bounds` or `predict_bounds`.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
 
     Returns
     -------
     BoundWidths
-        Median and 90 % quantile are widths that occur: the least that so many rows do
-        not exceed.
+        Median and 90 % quantile are widths that occur: the smallest that at least half,
+        or 90 %, of the rows do not exceed.
 
     Examples
     --------
@@ -463,17 +465,17 @@ class ColumnCalibration:
     mean_prediction : float
         The mean probability.
     standard_error : float
-        That of the mean label, if all probabilities are right.
+        Standard error of the mean label, if all probabilities are right.
     calibration_error : float
         The ECE with 10 bins; see the caveats of `expected_calibration_error`.
     smooth_calibration_error : float
         The smooth ECE, which has no bins.
     test : CalibrationTest
-        Whether the probabilities are calibrated, by their miscalibration.
+        A test of calibration, by the miscalibration.
     recalibration : Recalibration
         Cox's calibration intercept and slope, with standard errors.
     curve : ReliabilityCurve
-        The CORP curve at no more than 500 points.
+        The CORP curve, with at most 500 points.
     histogram : ndarray of shape (50,)
         Share of the rows in bins of [0, 1] of equal width.
     """
@@ -489,7 +491,7 @@ class ColumnCalibration:
 
 
 def column_calibration(column: Counted) -> ColumnCalibration:
-    """Measure the calibration of predictions that are counted already."""
+    """Measure the calibration of counted predictions."""
     diagram, scatter, ones_scatter = column
     p, counts = diagram.scores, diagram.counts
     total = counts.sum().item()
@@ -514,7 +516,7 @@ def column_calibration(column: Counted) -> ColumnCalibration:
 class PairedChange:
     """A mean over rows before and after calibration, and the paired difference."""
 
-    before: float  # NaN if there is nothing before
+    before: float  # NaN if unknown
     after: float
     difference: float  # after - before; NaN if both are infinite
     standard_error: float  # of the difference; NaN where a mean is infinite
@@ -531,7 +533,7 @@ class PairedChange:
 def paired_change(
     before: FloatArray | None, after: FloatArray, weights: FloatArray | None = None
 ) -> PairedChange:
-    """Compare two means over the same rows; there may be nothing before.
+    """Compare two means over the same rows; the one before may be unknown.
 
     >>> import numpy as np
     >>> change = paired_change(np.array([0.5, 1.5]), np.array([0.5, 0.5]))

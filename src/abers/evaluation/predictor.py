@@ -1,4 +1,4 @@
-"""Predictor: turn a predictor of any kind, with rows and labels, into predictions."""
+"""Predictor: turn any kind of predictor, with rows and labels, into predictions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def predictions_of(
     classes: ArrayLike | None = None,
     name: str = "X",
 ) -> Predictions:
-    """Predict rows with labels; `counted` are those that have weight, None is all.
+    """Predict rows with labels; `counted` are those with weight, None is all.
 
-    All rows are checked before some are left out, so that messages name the right
-    ones. For a rule, the scores and labels of rows without weight may be anything. Of
-    more than two classes, `pos_label` is set against the rest.
+    All rows are checked before some are dropped, so that messages name the right ones.
+    For a rule, the scores and labels of rows without weight may be anything. With more
+    than two classes, `pos_label` is compared with the rest.
     """
     if classes is not None and not (predictor is None and _is_table(X)):
         _refuse_classes(predictor)
@@ -112,7 +112,7 @@ def _by_rule(
         msg = "groups must be given to judge a rule set; pass the group of each row."
         raise InvalidData(msg)
     else:
-        # Without a warning: an evaluation says of each group which rule was used.
+        # Without a warning: an evaluation shows which rule each group used.
         bounds = bounds_at(rule, places_of(rule, groups), scores)
         shared = () if rule.rest is None else (rule.rest,)
         rules = (rule.pooled, *shared, *rule.rules.values())
@@ -143,7 +143,7 @@ def _by_calibrator(
     pos_label: Any,
 ) -> Predictions:
     predictions = calibrator.predictions(X)
-    if calibrator.classes == (0, 1):  # labels of any two kinds, as for a rule
+    if calibrator.classes == (0, 1):  # any two labels, as for a rule
         labels, names = _binary_labels(y, counted, pos_label)
         return replace(predictions, labels=labels, classes=names)
     labels = validation.class_places(y, list(calibrator.classes))
@@ -177,7 +177,7 @@ def _of_classifier(predictor: Any, X: Any) -> Predictions:
 
 
 def _by_any_classifier(predictor: Any, X: Any) -> Predictions:
-    """Ask a classifier of scikit-learn's kind for all that it has."""
+    """Get all outputs of a classifier with scikit-learn's API."""
     table = validation.as_class_probabilities(
         predictor.predict_proba(X), "predict_proba"
     )
@@ -245,7 +245,7 @@ def _as_before(before: ArrayLike, predictions: Predictions) -> FloatArray:
 def _binary_labels(
     y: ArrayLike, counted: NDArray[np.bool_] | None, pos_label: Any
 ) -> tuple[IntArray, tuple[Any, Any]]:
-    """Return labels as places among two classes, and these classes."""
+    """Return labels as indices into two classes, and these classes."""
     labels, positive = validation.binary_labels(y, pos_label, "y", counted=counted)
     ones = labels == 1
     if positive is None:
@@ -267,7 +267,7 @@ def _if_probabilities(values: FloatArray) -> FloatArray | None:
 
 
 def _is_table(X: Any) -> bool:
-    """Return whether probabilities have a column per class."""
+    """Return whether probabilities have one column per class."""
     try:
         shape = np.shape(X)
     except ValueError:  # rows of different lengths, which are refused elsewhere
@@ -276,7 +276,7 @@ def _is_table(X: Any) -> bool:
 
 
 def _is_ours(predictor: Any) -> bool:
-    """Return whether a predictor gives predictions itself, without loading it."""
+    """Return whether a predictor returns `Predictions` itself, without loading it."""
     if not hasattr(predictor, "classes_") or not hasattr(predictor, "predictions"):
         return False
     from abers.estimators.calibrated_classifier import CalibratedClassifier
@@ -297,7 +297,7 @@ def unwrapped(predictor: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _refuse_classes(predictor: Any) -> None:
-    """Raise for labels of columns where columns are not classes."""
+    """Raise if labels of columns are given, but columns are not classes."""
     has = "X has one column"
     if predictor is not None:
         has = f"a {type(predictor).__name__} has its own"

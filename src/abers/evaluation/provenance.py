@@ -24,21 +24,21 @@ FINGERPRINTS = (TAG, TRAINING_TAG)
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where the numbers come from."""
+    """The origin of the numbers."""
 
-    # SHA-256 of the scores, or of the probabilities if there are none; of the labels,
-    # and of the weights if there are any: little-endian doubles, bytes (8-byte integers
-    # for more than two classes), and doubles again.
+    # SHA-256 of the scores, or of the probabilities if there are none; of the labels;
+    # and of any weights. They are hashed as little-endian doubles, bytes (8-byte
+    # integers for more than two classes), and doubles.
     data_hash: str
     rule_hash: str | None  # SHA-256 of the arrays and counts of all rules
-    rule_rows: float | None  # total weight that the rules were fitted to
+    rule_rows: float | None  # total weight of their calibration rows
     rule_positives: float | None
     tags: dict[str, Any]  # metadata of the rule or rule set, without fingerprints
     versions: dict[str, str]
 
 
 def provenance_of(predictions: Predictions, weights: FloatArray | None) -> Provenance:
-    """Describe the rows, and the rules; both are the same whichever class is shown."""
+    """Describe the rows and the rules; both are the same whichever class is shown."""
     column, labels = predictions.scores, predictions.labels
     if predictions.shown is None:
         column, labels = predictions.probabilities, labels.astype("<i8")
@@ -72,7 +72,7 @@ def versions_in_use() -> dict[str, str]:
 
 
 def _n_positives(predictions: Predictions) -> float | None:
-    """Return the weight of the calibration rows of the class shown."""
+    """Return the weight of the calibration rows of the class that is shown."""
     rows, positives = predictions.source.n_rows, predictions.source.n_positives
     if rows is None or positives is None or predictions.shown != 0:
         return positives

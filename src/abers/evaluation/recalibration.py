@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.validation import FloatArray, IntArray
 
-CERTAIN = 1e-8  # predictions nearer to 0 or 1 count as this far away
-CLOSE = 1e-9  # log-odds that differ by less are one: no slope can be seen
-CONVERGED = 1e-12  # of the mean log loss; the last Newton step squares the error left
+CERTAIN = 1e-8  # predictions are clipped to this distance from 0 and 1
+CLOSE = 1e-9  # log-odds that differ by less are equal: no slope exists
+CONVERGED = 1e-12  # of the mean log loss; a last Newton step squares the error
 ROUGH_CELLS = 5_000  # for a rough fit
-ROWS_AT_ONCE = 8_192  # log-odds at once, which stay in the cache
+ROWS_AT_ONCE = 8_192  # log-odds at once, to fit into the cache
 MOST_NEWTON_STEPS = 50
 HALVINGS = 30
 BISECTIONS = 60
@@ -60,18 +60,18 @@ class Recalibration:
 def logistic_recalibration(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Recalibration:
-    """Fit the calibration intercept and slope of Cox, by maximum likelihood.
+    """Fit Cox's calibration intercept and slope by maximum likelihood.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels 0 or 1.
     p : array-like of shape (n,)
-        Probabilities of label 1. Log-odds of 0 and 1 are infinite: predictions below
-        1e-8 count as 1e-8, those above 1 - 1e-8 as that.
+        Probabilities of label 1. Log-odds of 0 and 1 are infinite, so predictions are
+        clipped to [1e-8, 1 - 1e-8].
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows. In the fit a row of weight w counts as w rows; in standard
-        errors it is one row.
+        Weights of the rows. A row of weight w counts as w rows in the fit, and as one
+        row in standard errors.
 
     Returns
     -------
@@ -81,16 +81,15 @@ def logistic_recalibration(
 
     Notes
     -----
-    Standard errors without weights are those of maximum likelihood, by the inverse of
-    the information, as of any logistic regression; weights that are all equal are as
-    none. With others they are White's (HC0): squared weights and residuals between two
-    inverses, which are right even if the curve is not, as where the slope is held at 1
-    and differs.
+    Without weights, or with equal weights, standard errors come from the inverse of the
+    information, as in any logistic regression. With unequal weights they are White's
+    (HC0), which are right even if the curve is not, for instance where the slope is
+    fixed at 1 but differs from it.
 
-    Clipping is the custom of the R package CalibrationCurves; leaving such rows out
-    would hide the worst mistakes, those of a prediction that claims to be certain. The
-    two numbers see errors that are a straight line on the scale of log-odds, and no
-    others: intercept 0 and slope 1 do not prove calibration.
+    The R package CalibrationCurves clips, too. Dropping such rows would hide the worst
+    mistakes: wrong predictions that claim certainty. The two numbers detect only errors
+    that are linear on the log-odds scale: intercept 0 and slope 1 do not prove
+    calibration.
 
     References
     ----------
@@ -124,7 +123,7 @@ class _Column(NamedTuple):
     ones: FloatArray
 
     def cells(self, start: IntArray) -> _Column:
-        """Put neighbours together, at their mean."""
+        """Replace neighbours by their mean."""
         shares, ones, x = (
             np.add.reduceat(column, start)
             for column in (self.shares, self.ones, self.shares * self.x)
@@ -133,7 +132,7 @@ class _Column(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """Parameters, and the inverse of their information, of weights that add up to 1."""
+    """Parameters and inverse information, for weights that add up to 1."""
 
     a: float
     b: float
@@ -146,9 +145,9 @@ def recalibration_of(
     scatter: FloatArray | None = None,
     ones_scatter: FloatArray | None = None,
 ) -> Recalibration:
-    """Fit intercept and slope to predictions that are counted already.
+    """Fit intercept and slope to counted predictions.
 
-    `scatter` if they have weights, that of the ones, too, if these differ.
+    If rows have weights, pass their `scatter`, and that of the ones if weights differ.
     """
     counts, total = diagram.counts, diagram.counts.sum()
     if diagram.n_positives in {0, diagram.n_rows}:
@@ -176,7 +175,7 @@ def recalibration_of(
 
 
 def _slope_at_ends(diagram: Diagram, x: FloatArray) -> float | None:
-    """Return the slope if likelihood has no maximum: NaN, or infinite; else None."""
+    """Return the slope if the likelihood has no maximum: NaN or infinite; else None."""
     if x[-1] - x[0] < CLOSE:
         return math.nan
     least, most = [], []
@@ -192,23 +191,23 @@ def _slope_at_ends(diagram: Diagram, x: FloatArray) -> float | None:
 def _fitted(
     column: _Column, coarse: _Column | None, centre: float, *, slope: bool
 ) -> _Fit:
-    """Fit cells first, which costs next to nothing and leaves few steps to rows."""
+    """Fit cells first, which is cheap and leaves few steps for the rows."""
     begin = (centre, 1.0)  # calibrated
     if coarse is not None:
         rough = _newton(coarse, begin, slope=slope)
         if rough is not None:
             begin = rough.a, rough.b
     curve = _newton(column, begin, slope=slope)
-    if curve is None:  # where predictions are certain and wrong, Newton gets lost
+    if curve is None:  # Newton diverged, as certain predictions were wrong
         curve = _newton(column, _safe_start(column, slope=slope), slope=slope)
     unknown = _Fit(math.nan, math.nan, np.full((2, 2), np.nan))
     return unknown if curve is None else curve
 
 
 def _safe_start(column: _Column, *, slope: bool) -> tuple[float, float]:
-    """Return a start from which Newton's method does not get lost.
+    """Return a starting point from which Newton's method converges.
 
-    That is the best constant, or, if the slope is held at 1, the end of a bisection.
+    It is the best constant, or, if the slope is fixed at 1, the result of a bisection.
     """
     rate = column.ones.sum() / column.shares.sum()
     constant = math.log(rate / (1 - rate))
@@ -235,7 +234,7 @@ def _newton(column: _Column, begin: tuple[float, float], *, slope: bool) -> _Fit
         step = np.zeros(2)
         step[:size] = inverse @ gradient[:size]
         gain = whole_gain = float(step @ gradient)
-        for _ in range(HALVINGS):  # the derivative along a step falls, or it is too far
+        for _ in range(HALVINGS):  # shorten a step that goes too far
             after = _moments(column, theta + step)
             if abs(step @ after[0]) <= gain:
                 break
@@ -269,7 +268,7 @@ def _moments(column: _Column, theta: FloatArray) -> tuple[FloatArray, FloatArray
 def _errors(
     squares: _Column | None, fit: _Fit, centre: float, rows: float
 ) -> tuple[float, ...]:
-    """Return the standard errors of the parameters, the intercept moved to log-odds 0.
+    """Return standard errors of the parameters, with the intercept at log-odds 0.
 
     `squares` are the squared weights, if weights differ.
     """
@@ -282,12 +281,12 @@ def _errors(
         return (math.sqrt(covariance[0, 0]),)
     moved = np.array([1.0, -centre])
     variances = float(moved @ covariance @ moved), float(covariance[1, 1])
-    # Of an information that is all but singular, rounding may leave none.
+    # If the information is almost singular, rounding may leave no inverse.
     return tuple(math.sqrt(v) if v >= 0 else math.nan for v in variances)
 
 
 def _squared_residuals(squares: _Column, fit: _Fit) -> FloatArray:
-    """Return what stands between the inverses: a row of weight 3 is one draw."""
+    """Return the middle factor of White's estimator: a row of weight 3 is one draw."""
     x, weights, ones = squares
     with np.errstate(over="ignore"):  # to a probability of 0
         mean = 1 / (1 + np.exp(-fit.a - fit.b * x))

@@ -1,9 +1,8 @@
 """Reliability: observed rates by prediction, as a curve and as parts of a loss.
 
-Each function takes labels and predictions; its counterpart, whose name ends in `_of`,
-takes the diagram of the predictions (weights per distinct prediction), so that many
-rows need to be sorted only once. Losses are those of scikit-learn: natural logarithm,
-plain Brier.
+Functions take labels and predictions. Their counterparts, whose names end in `_of`,
+take the diagram of the predictions (weights per distinct prediction), so that rows are
+sorted only once. Losses are defined as in scikit-learn: natural logarithm, plain Brier.
 """
 
 from __future__ import annotations
@@ -61,19 +60,19 @@ class ReliabilityCurve:
     weights: FloatArray
 
     def thinned(self, points: int = 500) -> ReliabilityCurve:
-        """Keep the ends of each level, and at most so many points of these.
+        """Keep the ends of each level, and at most this many points.
 
-        Joined by straight lines, the ends of the levels are the whole curve.
+        The ends of the levels, joined by straight lines, are the whole curve.
 
         Parameters
         ----------
         points : int, default=500
-            The most points to keep, two at least.
+            Largest number of points, at least 2.
 
         Returns
         -------
         ReliabilityCurve
-            Each point has its own weight and that of the points left out before it.
+            Each point has its own weight plus that of the points dropped before it.
         """
         level = self.frequencies
         step = level[1:] != level[:-1]
@@ -96,7 +95,7 @@ class ConsistencyBand:
     lower, upper : ndarray of shape (k,)
         The ends of the band at each of them.
     confidence : float
-        At each prediction on its own.
+        For each prediction separately.
     """
 
     probabilities: FloatArray
@@ -114,9 +113,9 @@ class Decomposition:
     loss : float
         The mean over rows.
     miscalibration : float
-        What recalibrating would gain.
+        What recalibration would save.
     discrimination : float
-        What the predictions know beyond the base rate.
+        What the predictions save compared with the base rate.
     uncertainty : float
         The loss of always predicting the base rate.
     """
@@ -128,9 +127,9 @@ class Decomposition:
 
 
 class Levels(NamedTuple):
-    """The runs of predictions that isotonic regression gives one value."""
+    """The runs of predictions to which isotonic regression gives one value."""
 
-    start: IntArray  # the first prediction of each, by its place
+    start: IntArray  # index of each run's first prediction
     weights: IntArray | FloatArray
     positives: IntArray | FloatArray
 
@@ -138,7 +137,7 @@ class Levels(NamedTuple):
 def reliability_curve(
     y: ArrayLike, p: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> ReliabilityCurve:
-    """Compute the CORP reliability curve: no bins to choose.
+    """Compute the CORP reliability curve, which needs no bins.
 
     Parameters
     ----------
@@ -170,7 +169,7 @@ def reliability_curve(
 
 
 def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCurve:
-    """Compute the CORP reliability curve of predictions that are counted already."""
+    """Compute the CORP reliability curve of counted predictions."""
     start, weights, ones = levels or levels_of(diagram)
     sizes = np.diff(start, append=diagram.scores.size)
     level = np.maximum.accumulate(ones / weights)  # rounding must not make it fall
@@ -188,9 +187,9 @@ def consistency_band(
 ) -> ConsistencyBand:
     """Compute where the reliability curve would lie if predictions were calibrated.
 
-    The labels are drawn again and again from the predictions themselves. So this is a
-    yardstick for one curve, prediction by prediction; it says nothing of the true
-    curve, for which see `bands.calibration_band`.
+    Labels are drawn repeatedly from the predictions themselves. So this is a yardstick
+    for one observed curve, at each prediction separately. It says nothing about the
+    true curve; for that see `calibration_band`.
 
     Parameters
     ----------
@@ -199,23 +198,25 @@ def consistency_band(
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     confidence : float, default=0.9
-        Share of the curves that lie inside, at each prediction on its own.
+        Share of the curves that lie inside, at each prediction separately.
     resamples : int, default=1000
-        How often labels are drawn.
+        Number of label sets.
     random_state : int or numpy.random.Generator, default=0
         Draws the labels.
 
     Returns
     -------
     ConsistencyBand
-        At the mean predictions of at most 500 cells, the lowest and the highest too.
+        At the mean predictions of at most 500 cells, including the lowest and highest
+        prediction.
 
     Notes
     -----
-    Rows are put into at most 500 cells by prediction, lighter ones towards both ends;
-    equal predictions are never parted. The ones of a cell are a binomial number out of
-    its rows, with its mean prediction; a curve is their isotonic regression. Weighted
-    rows count as (sum of weights)² / (sum of squared weights), rounded.
+    Rows are put into at most 500 cells by prediction, smaller ones towards both ends;
+    equal predictions share a cell. The number of ones in a cell is drawn from a
+    binomial distribution with its mean prediction; the curve is their isotonic
+    regression. Weighted rows count as (sum of weights)² / (sum of squared weights),
+    rounded.
 
     Examples
     --------
@@ -243,13 +244,13 @@ def consistency_of(
     resamples: int = 1000,
     random_state: int | np.random.Generator = 0,
 ) -> ConsistencyBand:
-    """Compute the consistency band of predictions that are counted already."""
+    """Compute the consistency band of counted predictions."""
     validation.check_confidence(confidence)
     if validation.as_count(resamples, "resamples") == 0:
         msg = "resamples must be a positive integer; got 0."
         raise InvalidParameter(msg)
     share = diagram.counts / diagram.counts.sum()
-    # Equal steps of this angle are small shares at both ends, where curves are steep.
+    # Equal steps of this angle give small shares at both ends, where curves are steep.
     angle = np.arcsin(np.sqrt(np.minimum(np.cumsum(share), 1.0)))
     start = cell_starts(np.diff(angle, prepend=0.0), MOST_CELLS - 2)
     start = np.union1d(start, [min(1, share.size - 1), share.size - 1])
@@ -305,7 +306,7 @@ def decompose(
 def decomposition_of(
     diagram: Diagram, *, loss: LossName = "log", levels: Levels | None = None
 ) -> Decomposition:
-    """Split the mean loss of predictions that are counted already."""
+    """Split the mean loss of counted predictions."""
     validation.check_choice(loss, SCORING_LOSSES, "loss")
     _, weights, ones = levels or levels_of(diagram)
     actual = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
@@ -314,14 +315,14 @@ def decomposition_of(
     uncertainty = mean_loss(one / every, every - one, one, loss)
     return Decomposition(
         loss=actual,
-        miscalibration=max(actual - fitted, 0.0),  # rounding may take it below
+        miscalibration=max(actual - fitted, 0.0),  # rounding may make it negative
         discrimination=max(uncertainty - fitted, 0.0),
         uncertainty=uncertainty,
     )
 
 
 def levels_of(diagram: Diagram) -> Levels:
-    """Find the runs of predictions that isotonic regression gives one value."""
+    """Find the runs of predictions to which isotonic regression gives one value."""
     counts, ones = diagram.counts, diagram.positives
     means = ones / counts
     # A level never ends where means do not rise, which saves most of the work.

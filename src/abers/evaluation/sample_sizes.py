@@ -1,4 +1,4 @@
-"""Sample size: how many calibration rows a wanted accuracy takes."""
+"""Sample size: how many calibration rows a desired accuracy takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCORE_CELLS = 4_000  # of scores; a rule of ten million rows has some hundred steps
 REACH = 8.5  # standard deviations that hold all scores
-N_SETS = 400  # calibration sets: the mean ECE is known to 2 %, the rows to 5 %
+N_SETS = 400  # calibration sets; they give the mean ECE to 2 %, the rows to 5 %
 BANDS = 8  # their width varies by some percent
 CALIBRATION_SEED = 0
 LARGEST_DRAWN = 10_000_000  # rows; beyond, errors fall as the cube root
@@ -38,10 +38,10 @@ def sample_size(
     auc: float = 0.75,
     confidence: float = 0.95,
 ) -> int:
-    """Return how many calibration rows a rule needs, planned before there are data.
+    """Return how many calibration rows a rule needs, before there are any data.
 
-    Give exactly one aim: the calibration error of the rule, or the width of the band
-    that shows what is known of the calibration curve. The latter takes far more rows.
+    Pass exactly one target: the calibration error of the rule, or the width of the
+    confidence band of the calibration curve. The latter takes far more rows.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def sample_size(
         probability|, if there were endlessly many new cases. No bins are involved; the
         ECE of 10 bins is smaller, apart from the noise of the rows it is measured on.
     band_width : float, default=None
-        The mean width, over rows, that `calibration_band` may have.
+        The mean width, over rows, of `calibration_band`.
     base_rate : float
         The share of positives.
     auc : float, default=0.75
@@ -62,7 +62,7 @@ def sample_size(
     Returns
     -------
     int
-        Rows, to two digits, rounded up.
+        The number of rows, rounded up to two digits.
 
     Notes
     -----
@@ -70,14 +70,14 @@ def sample_size(
     whose distance sqrt(2) Phi^-1(auc) gives the AUC. So P(label = 1 | score) is a
     logistic curve.
 
-    The ECE is the mean of 400 calibration sets drawn from this model (always the same
-    ones), each fitted by a rule and held against the true curve; the search for the
+    The ECE is the mean over 400 calibration sets drawn from this model (with a fixed
+    seed): a rule is fitted to each and compared with the true curve. The search for the
     number of rows stops at 2 %. For many rows it agrees with theory: isotonic
     regression is off by 0.413 (4 p (1 - p) p' / n)^(1/3) on average, where p' is the
-    slope of the curve over quantiles of the score (Chernoff's distribution). The ECE
-    is about 0.8 of the mean of that, because errors within a step of the rule cancel.
-    Rare events need more until there are some hundred positives. The width of the band
-    is the mean of 8 sets. benchmarks/SAMPLE_SIZE.md holds both against simulated rows.
+    slope of the curve over quantiles of the score (Chernoff's distribution). The ECE is
+    about 0.8 of the mean of that, because errors within a step of the rule cancel. Rare
+    events need more rows, up to some hundred positives. The width of the band is the
+    mean of 8 sets. benchmarks/SAMPLE_SIZE.md compares both with simulated rows.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _aim(ece: float | None, band_width: float | None) -> float:
 
 
 def _check_between(value: object, name: str, low: float) -> None:
-    """Refuse what does not lie strictly between a limit and 1."""
+    """Raise unless a value lies strictly between a limit and 1."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not low < float(value) < 1:  # type: ignore[arg-type]
         msg = f"{name} must be between {low:g} and 1, both excluded; got {value!r}."
@@ -121,7 +121,7 @@ def _check_between(value: object, name: str, low: float) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """Cells of scores: the share of the rows in each, and their true probability."""
+    """Cells of scores: the share of rows in each, and their true probability."""
 
     shares: FloatArray
     p: FloatArray
@@ -135,7 +135,7 @@ class _Scores:
         distance = math.sqrt(2) * float(ndtri(auc))
         edges = np.linspace(-REACH, distance + REACH, 40 * SCORE_CELLS + 1)
         zeros, ones = ndtr(edges), ndtr(edges - distance)
-        # Equal steps of this angle are small shares at both ends.
+        # Equal steps of this angle give small shares at both ends.
         angle = np.arcsin(np.sqrt(zeros)) + np.arcsin(np.sqrt(ones))
         steps = np.linspace(angle[0], angle[-1], SCORE_CELLS + 1)[1:-1]
         cut = np.unique(np.searchsorted(angle, steps))
@@ -188,8 +188,8 @@ def _diagram(counts: IntArray, ones: IntArray) -> Diagram:
 
 
 def _rows_for(aim: float, error: Callable[[float], float]) -> int:
-    """Find the rows whose error is the aim, by secants on the log scale."""
-    n, rate = 1_000.0, 3.0  # errors fall as the cube root, more or less
+    """Find the number of rows with the desired error, by secants on the log scale."""
+    n, rate = 1_000.0, 3.0  # errors fall about as the cube root
     tried: list[tuple[float, float]] = []
     for _ in range(MOST_SECANTS):
         excess = math.log(error(n) / aim)

@@ -1,8 +1,8 @@
-"""Engines: the fit and the bounds on Spark and Dask frames.
+"""Engines: fits and bounds on Spark and Dask frames.
 
 `counting` is what workers and driver do with rows, whatever the engine; `bounds` maps
-scores to bounds on workers; `messages` has the bytes that travel. `spark` and `dask`
-are the adapters: they run these functions where the rows are.
+scores to bounds on workers; `messages` defines the bytes that travel. `spark` and
+`dask` are the adapters: they run these functions where the rows are.
 """
 
 from __future__ import annotations

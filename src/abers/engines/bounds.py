@@ -1,8 +1,8 @@
-"""Bounds: what a predictor gives for the columns of a frame, on any worker.
+"""Bounds: a predictor's results for the columns of a frame, on any worker.
 
-A worker needs the steps of a rule, not the rows that it was fitted to: it gets rules
-without their diagrams. `FrameBounds` is made on the driver, pickled as a few kilobytes,
-and called with each batch of rows.
+A worker needs the steps of a rule, not its calibration rows: it gets rules without
+diagrams. `FrameBounds` is made on the driver, pickled as a few kilobytes, and called
+with each batch of rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FrameBounds:
     ([0.3333333333333333, None], [0.6666666666666666, None])
     """
 
-    predictor: Any  # a rule or a rule set without its diagrams
+    predictor: Any  # a rule or a rule set without diagrams
     scores: tuple[str, ...]
     by: str | None
     names: tuple[str, ...]  # of the new columns
@@ -61,7 +61,7 @@ class FrameBounds:
         named = dict(zip(self.columns, columns, strict=True))
         rows = pa.record_batch([*named.values()], names=[*named])
         batch = Batch(rows, FRAME, 1, 0)
-        # Made anew: threads share this object, and readers of groups have a memory.
+        # Made anew: threads share this object, and readers of groups have state.
         added = AddedColumns(self.predictor, loss=self.loss)
         added.read(self.scores, self.by)
         arrays = added.arrays_of(batch)
@@ -74,7 +74,7 @@ class FrameBounds:
         return _arrived, (pickle.dumps(predictor), *others)
 
     def _missing_scores(self, batch: Batch) -> InvalidData:
-        """Return the refusal of rows that lack a score."""
+        """Return the error for rows without a score."""
         counts = ((n, np.isnan(Numbers(n).values(batch)).sum()) for n in self.scores)
         name, count = next((name, count) for name, count in counts if count)
         return InvalidData(
@@ -90,7 +90,7 @@ def _unpacked(pickled: bytes) -> Any:
 
 
 def _arrived(pickled: bytes, *others: Any) -> FrameBounds:
-    """Return what has arrived on a worker."""
+    """Unpack a message on a worker."""
     return FrameBounds(_unpacked(pickled), *others)
 
 
@@ -104,7 +104,7 @@ def frame_bounds(
     loss: LossName = "log",
     missing: OnMissing = "null",
 ) -> FrameBounds:
-    """Return what workers call, if the frame has the columns for it."""
+    """Return what workers call; raise if the frame lacks the columns for it."""
     validation.check_choice(loss, LOSSES, "loss")
     validation.check_choice(missing, ON_MISSING, "missing")
     shape = Shape.of(rule)
@@ -118,7 +118,7 @@ def frame_bounds(
     for name in scores:
         check_column(name, present)
     names = tuple(prefix + name for name in shape.new_columns)
-    # Engines that do not distinguish upper from lower case would see two columns later.
+    # Engines that ignore case would see two equal columns later.
     taken = [name for name in present if name.lower() in {n.lower() for n in names}]
     if taken:
         msg = (

@@ -1,9 +1,10 @@
 """Counting: rows of a frame become diagrams on workers, and a rule on the driver.
 
-All engines do the same. Each worker counts its rows by score to diagrams, which stay
-where they are, and tallies what the rows are. The driver adds up the tallies and raises
-what a fit in memory would; then it fetches the diagrams and adds them up. Diagrams and
-tallies travel as bytes and text, which an engine stores and moves its own way.
+All engines do the same. Each worker counts its rows by score in diagrams, which stay
+there, and makes a tally of facts about the rows. The driver adds the tallies and raises
+the errors that a fit in memory would; then it fetches the diagrams and adds them.
+Diagrams and tallies travel as bytes and text, which each engine stores and moves in its
+own way.
 
 ==========  =================================  ========================================
 where       call                               gives
@@ -20,8 +21,8 @@ driver      ``frame.fit_diagrams(...)``        the rule or rule set, and what is
                                                of the rows
 ==========  =================================  ========================================
 
-Bad values are tallied, not raised on workers: engines repeat a task that raises, and
-wrap its exception in their own.
+Workers tally bad values instead of raising: engines repeat a task that raises, and wrap
+its exception.
 """
 
 from __future__ import annotations
@@ -79,12 +80,12 @@ if TYPE_CHECKING:
 
     Group = str | None  # the name of a group as JSON; None without groups
 
-FRAME = "the frame"  # as messages call it
+FRAME = "the frame"  # its name in messages
 COUNTED_ROWS = 2**21  # counted at once, which takes about 130 MB
-MERGED_SCORES = 2**19  # below which a worker adds its diagrams up before it sends them
-ADDED_SCORES = 20_000_000  # distinct ones that the driver adds up: 65 to 80 bytes each
-SAMPLED = 256  # scores of each diagram, from which Spark chooses how to cut
-MOST_LABELS = 20  # that are tallied, besides the positive one
+MERGED_SCORES = 2**19  # below, a worker adds its diagrams before sending them
+ADDED_SCORES = 20_000_000  # distinct ones that the driver adds: 65 to 80 bytes each
+SAMPLED = 256  # scores per diagram, from which Spark chooses the cuts
+MOST_LABELS = 20  # tallied at most, besides the positive one
 POSITIVE_LABELS = {positive for _, positive in USUAL_PAIRS}
 CHANGED = (
     "rows must stay the same while a rule is fitted to them; they changed while they "
@@ -110,7 +111,7 @@ class FitColumns:
     def of(
         *, pos_label: object = None, drop_missing: object = False, **given: Any
     ) -> FitColumns:
-        """Return the columns that a user names; the positive label may be a number."""
+        """Return the columns named by the user; the positive label may be a number."""
         for role, name in given.items():
             if name is not None and role != "fingerprinted":
                 validation.check_type(name, str, role)
@@ -140,11 +141,11 @@ class FitColumns:
 
     @property
     def weights(self) -> str:
-        """The column of weights, as messages call it."""
+        """The column of weights, for messages."""
         return f"column {self.weight or self.count!r}"
 
     def check(self, present: Sequence[str]) -> None:
-        """Raise if roles do not go together, or if a column is not there."""
+        """Raise if roles contradict each other, or if a column is missing."""
         check_counts(self.roles, mark="")
         if self.count is None and self.label is None:
             msg = "a fit needs a column of labels; name it with label=."
@@ -166,7 +167,7 @@ class FitColumns:
 
 
 def check_column(name: str, present: Sequence[str]) -> None:
-    """Raise if a column is not there, or there twice."""
+    """Raise if a column is missing or occurs twice."""
     if list(present).count(name) != 1:
         what = "have the column" if name not in present else "have just one column"
         msg = f"{FRAME} must {what} {name!r}; its columns are {listed(present)}."
@@ -176,8 +177,9 @@ def check_column(name: str, present: Sequence[str]) -> None:
 class LabelTally(Labels):
     """Labels of some of the rows, and how many rows have each value.
 
-    A worker sees only some rows, so it accepts any value: 1 if it is the positive one,
-    or that of a usual pair, else 0. The driver then checks the values of all workers.
+    A worker sees only some rows, so it accepts any value: 1 for the positive value, or
+    the positive one of a usual pair, else 0. The driver then checks the values from all
+    workers.
     """
 
     def __init__(self, column: str, pos_label: str | None = None) -> None:
@@ -192,7 +194,7 @@ class LabelTally(Labels):
         codes = [int(self._is_positive(text)) if text else ABSENT for text in texts]
         indices = filled(encoded.indices, len(texts))
         numbers = np.bincount(indices, minlength=len(texts)).tolist()
-        # The last of the numbers are null.
+        # The last code is null.
         for text, code, number in zip(texts, codes, numbers, strict=False):
             label = self._spelled(text)
             is_kept = label in self._spellings or code == 1
@@ -202,7 +204,7 @@ class LabelTally(Labels):
         return of_rows
 
     def check_seen(self) -> None:
-        """Pass: another worker may have seen the positive value."""
+        """Do nothing: another worker may have seen the positive value."""
 
     def _is_positive(self, text: str) -> bool:
         label = self._spelled(text)
@@ -211,9 +213,10 @@ class LabelTally(Labels):
         return label in POSITIVE_LABELS
 
     def _spelled(self, text: str) -> str:
-        """Return one text for all that are the same label: 0, 0.0 and 0e5, No and no.
+        """Return one text for all spellings of a label: 0, 0.0 and 0e5, No and no.
 
-        Otherwise spellings of two labels could keep a third from being tallied.
+        Otherwise, the spellings of two labels could use up the tally before a third
+        one.
         """
         label = self._label(text)
         return label if self.pos_label is not None else label.casefold()
@@ -221,26 +224,26 @@ class LabelTally(Labels):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the rows of a worker are; tallies add up to that of all rows."""
+    """Facts about the rows of a worker; tallies add up to that of all rows."""
 
     n_rows: int = 0
-    n_missing: int = 0  # rows that lack a value
+    n_missing: int = 0  # incomplete rows
     n_fitted: int = 0
-    n_scores: int = 0  # of all diagrams: the whole has no more distinct ones
-    n_negatives: int = 0  # in all diagrams; rows that wait for a scale do not count
+    n_scores: int = 0  # of all diagrams; an upper limit of the distinct scores
+    n_negatives: int = 0  # in all diagrams, without rows that wait for a scale
     n_positives: int = 0
-    checksums: int = 0  # of all diagrams, added up
+    checksums: int = 0  # of all diagrams, summed
     gaps: Counter[str] = field(
         default_factory=Counter
     )  # rows without a value by column
     labels: Counter[str] = field(default_factory=Counter)  # rows by value
     refusals: list[list[str]] = field(default_factory=list)  # exceptions, sentences
-    workers: Counter[str] = field(default_factory=Counter)  # their Python and abers
+    workers: Counter[str] = field(default_factory=Counter)  # of Python and abers
     magnitudes: Magnitudes = field(default_factory=Magnitudes)  # of the weights
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
 
     def __add__(self, other: Tally) -> Tally:
-        """Return the tally of the rows of both."""
+        """Return the tally of both sets of rows."""
         names = [each.name for each in fields(self)]
         return Tally(*(getattr(self, name) + getattr(other, name) for name in names))
 
@@ -254,7 +257,7 @@ class Tally:
 
     @staticmethod
     def from_text(text: str) -> Tally:
-        """Return the tally that a text holds."""
+        """Return the tally stored in a text."""
         facts = json.loads(text)
         for name in ("gaps", "labels", "workers"):
             facts[name] = Counter(facts[name])
@@ -307,7 +310,7 @@ def count(
 
 
 class _Frame:
-    """The rows of a worker, as the reader of tables takes them."""
+    """The rows of a worker, in the form that the reader of tables takes."""
 
     name = FRAME
 
@@ -319,7 +322,7 @@ class _Frame:
 
 
 class _FrameBatch(Batch):
-    """Rows of a frame: they have no numbers."""
+    """Rows of a frame, which have no numbers."""
 
     __slots__ = ()
 
@@ -334,14 +337,14 @@ class _RowCounter:
         self._columns = columns
         self._groups = readers.get("group")
         self._waiting: list[CalibrationRows] = []
-        self._diagrams: dict[Group, Diagram] = {}  # that are not sent yet
+        self._diagrams: dict[Group, Diagram] = {}  # not sent yet
         self.n_waiting = 0
         self.n_fitted = 0
         self.fingerprint = Fingerprint()
         self.tally = Tally()
 
     def add(self, rows: CalibrationRows) -> None:
-        """Take some rows."""
+        """Add rows."""
         if not rows.scores.size:
             return
         self._waiting.append(rows)
@@ -354,7 +357,7 @@ class _RowCounter:
             )
 
     def counted(self, most_kept: int = 0) -> list[CountedRows]:
-        """Count the rows that wait; keep their diagrams while these are small."""
+        """Count the waiting rows; keep their diagrams while these are small."""
         sent: list[CountedRows] = []
         if self._waiting:
             rows = CalibrationRows.joined(self._waiting)
@@ -382,7 +385,7 @@ class _RowCounter:
         return sent
 
     def _sent(self, group: Group, counted: Diagram | WeightedRows) -> CountedRows:
-        """Encode counted rows as the engine stores them, and add them to the tally."""
+        """Encode counted rows for the engine, and add them to the tally."""
         message, scores = to_bytes(counted), counted.scores
         if isinstance(counted, Diagram):
             self.tally += Tally(
@@ -408,7 +411,7 @@ class _RowCounter:
 
 
 def as_diagram(message: bytes, scale: int) -> bytes:
-    """Return the diagram of what was counted; empty if all its weights vanish."""
+    """Return the diagram of counted rows; empty if all weights round to 0."""
     if holds(message, Diagram):
         return message
     diagram = from_bytes(message, WeightedRows).diagram(scale)
@@ -416,7 +419,7 @@ def as_diagram(message: bytes, scale: int) -> bytes:
 
 
 def checksums(messages: Iterable[bytes]) -> int:
-    """Return the sum of the checksums of diagrams, whatever their order."""
+    """Return the sum of the checksums of diagrams, in any order."""
     return sum(checksum(message) for message in messages if message)
 
 
@@ -431,19 +434,19 @@ def added_up(counted: Iterable[tuple[Group, bytes]]) -> dict[Group, Diagram]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedFrame:
-    """What all rows of a frame are, on the driver; nothing is wrong with them."""
+    """The tally of all rows of a frame, checked, on the driver."""
 
     columns: FitColumns
     tally: Tally
-    scale: int  # of the units that all weights are counted in
+    scale: int  # of the units for all weights
 
     @staticmethod
     def of(tallies: Iterable[str], columns: FitColumns) -> CountedFrame:
-        """Add up the tallies of all workers; raise what a fit in memory would."""
+        """Add the tallies of all workers; raise the errors of a fit in memory."""
         tally = sum(map(Tally.from_text, tallies), start=Tally())
         _check_workers(tally)
         _check_refusals(tally)
-        _labels_of(tally, columns)  # which raises if they are wrong
+        _labels_of(tally, columns)  # raises if they are wrong
         _check_gaps(tally, columns)
         if not tally.n_fitted:
             why = _why_no_row_counts(tally, columns)
@@ -454,12 +457,12 @@ class CountedFrame:
         )
 
     def check_same(self, checksums: int) -> None:
-        """Raise if the diagrams that were fetched are not those that were tallied."""
+        """Raise if the fetched diagrams differ from those that were tallied."""
         if self._is_whole and checksums != self.tally.checksums:
             raise InvalidData(CHANGED)
 
     def check_totals(self, n_negatives: int, n_positives: int) -> None:
-        """Raise if parts or groups do not hold as many rows as were tallied."""
+        """Raise if the numbers of rows in parts or groups differ from the tally."""
         tallied = self.tally.n_negatives, self.tally.n_positives
         if self._is_whole and (n_negatives, n_positives) != tallied:
             raise InvalidData(CHANGED)
@@ -497,13 +500,13 @@ class CountedFrame:
         increasing: bool,
         metadata: Mapping[str, Any] | None = None,
     ) -> Fit:
-        """Return a rule with what is known of its rows; warn if scores are inverted."""
+        """Return a rule with facts about its rows; warn if scores are inverted."""
         columns, tally = self.columns, self.tally
         if not isinstance(rule, RuleSet):
             if columns.weight is not None:
-                # How far weights scatter within a cell is not collected.
+                # The variance of weights within a cell is not collected.
                 rule = rule.with_cells(None)
-            # How many rows real weights stand for is unknown.
+            # The effective number of rows is unknown for real weights.
             if self.scale == 0:
                 warn_of_inverted_rule(rule, auc)
         readers = columns.readers()
@@ -545,7 +548,7 @@ def _check_refusals(tally: Tally) -> None:
 
 
 class _LabelValues(Batch):
-    """Distinct labels, as rows that know how often they came."""
+    """Distinct labels, as rows with counts."""
 
     __slots__ = ()
 
@@ -554,7 +557,7 @@ class _LabelValues(Batch):
 
 
 def _labels_of(tally: Tally, columns: FitColumns) -> Labels | None:
-    """Read the labels of all workers, as those of one table are read and checked."""
+    """Check the labels of all workers as those of one table."""
     if columns.label is None:
         return None
     arrays = [
@@ -573,7 +576,7 @@ def _labels_of(tally: Tally, columns: FitColumns) -> Labels | None:
 
 
 def _check_gaps(tally: Tally, columns: FitColumns) -> None:
-    """Raise if values are missing, unless their rows are to be left out."""
+    """Raise if values are missing, unless incomplete rows are left out."""
     for name in columns.names:
         if tally.gaps[name] and not columns.drop_missing:
             msg = (
@@ -593,7 +596,7 @@ def _why_no_row_counts(tally: Tally, columns: FitColumns) -> str:
 
 
 def _in_python(message: str) -> str:
-    """Return a message of the command line with options as Python has them."""
+    """Return a message of the command line with options in Python's form."""
     return re.sub(
         r"--([a-z]+(?:-[a-z]+)*)", lambda m: m[1].replace("-", "_") + "=", message
     )

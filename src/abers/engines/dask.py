@@ -1,12 +1,12 @@
-"""Dask: rules of the rows of a Dask frame, and their bounds, wherever the rows are.
+"""Dask: rules from the rows of a Dask frame, and their bounds, wherever the rows are.
 
-`fit_rule`, `fit_rules` and `fit_table` run at once, on the current scheduler: threads,
-processes or a cluster. They give what a fit in memory gives for the same rows, to the
-last bit. `add_bounds` is lazy, as the frame is.
+`fit_rule`, `fit_rules` and `fit_table` run immediately, on the current scheduler:
+threads, processes or a cluster. They return what a fit in memory gives for the same
+rows, bit for bit. `add_bounds` is lazy, like the frame.
 
-The rows are read once and stay where they are. Workers count each partition to a
-diagram, a few bytes for each distinct score; the driver adds the diagrams up and fits
-the rule. `abers.engines.counting` says what happens in between.
+The rows are read once and stay where they are. Workers count each partition in a
+diagram, a few bytes per distinct score; the driver adds the diagrams and fits the rule.
+`abers.engines.counting` describes the steps in between.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_bounds", "fit_rule", "fit_rules", "fit_table"]
 
-BATCH_ROWS = 2**18  # of a partition, as Arrow has them
+BATCH_ROWS = 2**18  # of a partition, as Arrow batches
 KINDS_SHOWN = 3
 
 
@@ -81,7 +81,7 @@ def fit_rule(
     Parameters
     ----------
     df : dask.dataframe.DataFrame
-        The calibration rows; the columns that are named are read, once.
+        The calibration rows. The named columns are read once.
     score : str
         Column of scores.
     label, weight, count, positives : str, default=None
@@ -94,14 +94,14 @@ def fit_rule(
     Returns
     -------
     Rule
-        What `abers.fit_rule` gives for these rows, to the last bit. It is made in
-        this process, from up to 20 million distinct scores.
+        Equal to `abers.fit_rule` of these rows, bit for bit. It is fitted in this
+        process, to up to 20 million distinct scores.
 
     Warns
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are not all whole are not tested.
+        nearly flat. Real weights are not tested.
 
     Examples
     --------
@@ -141,22 +141,22 @@ def fit_rules(
     Parameters
     ----------
     df : dask.dataframe.DataFrame
-        The calibration rows; the columns that are named are read, once.
+        The calibration rows. The named columns are read once.
     score, label, by : str
-        Columns; `by` is that of the groups.
+        Columns of scores, labels and groups.
     pos_label : object, default=None
         As for `abers.tables.fit_table`.
     weight : str, default=None
         Column of weights.
     minimum : int, default=30
-        Least number of negatives and of positives that a group needs.
+        Smallest number of negatives and of positives for a group's own rule.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
 
     Returns
     -------
     RuleSet
-        What `abers.fit_rules` gives for these rows.
+        Equal to `abers.fit_rules` of these rows.
 
     Warns
     -----
@@ -198,12 +198,12 @@ def fit_table(
     drop_missing: bool = False,
     metadata: Mapping[str, Any] | None = None,
 ) -> Fit:
-    """Fit a rule, or one to each group, and tell what it was fitted to.
+    """Fit a rule, or one for each group, and return facts about the fit.
 
     Parameters
     ----------
     df : dask.dataframe.DataFrame
-        The calibration rows; the columns that are named are read, once.
+        The calibration rows. The named columns are read once.
     score : str
         Column of scores.
     label, by, weight, count, positives : str, default=None
@@ -222,13 +222,13 @@ def fit_table(
     Returns
     -------
     Fit
-        The rule, and what to know about it; `save` writes it with the names of the
+        The rule, with facts about its fit; `save` writes it with the names of the
         columns and a fingerprint of the rows, for `abers predict` and `abers check`.
 
     Warns
     -----
     InvertedScoresWarning
-        As `fit_rule` and `fit_rules` warn.
+        As in `fit_rule` and `fit_rules`.
 
     Examples
     --------
@@ -270,19 +270,19 @@ def add_bounds(
     Parameters
     ----------
     df : dask.dataframe.DataFrame
-        The rows. All its columns are read, so select those to keep first.
+        The rows. All columns are read, so first select those to keep.
     rule : Rule, RuleSet, PooledRule, StackedRule or any calibrator of `abers.load`
-        What predicts; a rule is sent to the workers without the rows it was fitted to.
+        The predictor; a rule is sent to the workers without its calibration rows.
     score : str or sequence of str, default=None
-        Column of scores; the one that `fit_table` wrote down if None. Several for the
-        scores of K models, or of C classes; of both, the C of the first model first.
+        Column of scores; None is the one of `fit_table`. Several columns for K models
+        or C classes; for both, the C columns of the first model come first.
     by : str, default=None
-        Column of groups, for a rule set; the one that `fit_table` wrote down if None.
+        Column of groups, for a rule set; None is the one of `fit_table`.
     prefix : str, default=""
-        Put before the names of the new columns: lower, upper, probability; with more
+        Prefix of the names of the new columns: lower, upper, probability; with more
         than two classes, three for each, such as lower_0.
     loss : {"log", "brier"}, default="log"
-        Loss for which the probability is minimax.
+        The loss for which bounds are merged into one probability.
     missing : {"null", "error"}, default="null"
         What rows without a score get: NaN, or an error when the frame is computed.
 
@@ -315,16 +315,16 @@ def add_bounds(
         loss=loss,
         missing=missing,
     )
-    # Delayed, the rule travels once to each worker, not with each partition. Whole
-    # partitions, not the columns alone: Dask may read those in other partitions than
-    # the rest of a file, and bounds would be added to the wrong rows.
+    # Delayed, so that the rule travels once to each worker, not with each partition.
+    # Whole partitions, not only the columns: Dask may partition columns differently
+    # from the rest of a file, and bounds would be added to the wrong rows.
     sent = dask.delayed(bounds, traverse=False)
     meta = _with_bounds(df._meta, bounds)  # noqa: SLF001 (as Dask has it for its users)
     return df.map_partitions(_with_bounds, sent, meta=meta)
 
 
 def _dask() -> Any:
-    """Return dask, or say what to install."""
+    """Return dask; raise with what to install if it is missing."""
     errors.need("dask", "pandas", extra="dask", what="abers.engines.dask")
     import dask
 
@@ -340,7 +340,7 @@ def _check_frame(df: Any) -> None:
 
 
 def _names(df: Any) -> list[str]:
-    """Return the columns that can be named; Dask has numbers as names, too."""
+    """Return the names of columns, which may be numbers in Dask."""
     return [name for name in df.columns if isinstance(name, str)]
 
 
@@ -374,7 +374,7 @@ def _fit(
 def _added_up(
     workers: _Workers, counted: list[Any], tallies: Iterable[str], frame: CountedFrame
 ) -> dict[Group, Diagram]:
-    """Fetch the diagrams of some partitions at a time, and add them up."""
+    """Fetch the diagrams of some partitions at a time, and add them."""
     total: dict[Group, Diagram] = {}
     checksums = 0
     sizes = [Tally.from_text(each).n_scores for each in tallies]
@@ -398,7 +398,7 @@ def _added_up(
 
 
 def _bundles(counted: list[Any], sizes: Iterable[int]) -> Iterator[list[Any]]:
-    """Put partitions together that have no more scores than the driver adds up."""
+    """Group partitions that together have no more scores than the driver can add."""
     bundle: list[Any] = []
     n_scores = 0
     for partition, size in zip(counted, sizes, strict=True):
@@ -411,7 +411,7 @@ def _bundles(counted: list[Any], sizes: Iterable[int]) -> Iterator[list[Any]]:
 
 
 class _Workers:
-    """Tasks on the current scheduler; nothing is left there in the end."""
+    """Tasks on the current scheduler; nothing is left there at the end."""
 
     def __init__(self) -> None:
         self._dask = _dask()
@@ -427,18 +427,18 @@ class _Workers:
         self._held.clear()
 
     def send(self, value: Any) -> Any:
-        """Return a value that many tasks share, and that travels once."""
+        """Return a value that many tasks share, and that is sent only once."""
         return self._dask.delayed(value, traverse=False)
 
     def hold(self, task: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Run a task for each of some arguments; results stay where they were made."""
+        """Run a task for each argument; results stay where they were made."""
         with self._explained_failures():
             held = list(self._dask.persist(*self._tasks(task, arguments)))
         self._held += held
         return held
 
     def fetch(self, task: Any, arguments: Iterable[Any]) -> tuple[Any, ...]:
-        """Run a task for each argument, and bring the results here."""
+        """Run a task for each argument, and fetch the results."""
         tasks = self._tasks(task, [(each,) for each in arguments])
         with self._explained_failures():
             results: tuple[Any, ...] = self._dask.compute(*tasks)
@@ -451,7 +451,7 @@ class _Workers:
 
     @contextmanager
     def _explained_failures(self) -> Iterator[None]:
-        """Raise the first failure: tasks that waited for it were only cancelled."""
+        """Raise the first failure: tasks that depend on it were only cancelled."""
         try:
             yield
         except Exception as error:
@@ -481,7 +481,7 @@ def _lacks_abers(error: BaseException | None) -> bool:
     return False
 
 
-# What workers do.
+# Functions that run on workers.
 
 
 def _counted(frame: Any, columns: FitColumns) -> tuple[str, Messages]:
@@ -489,7 +489,7 @@ def _counted(frame: Any, columns: FitColumns) -> tuple[str, Messages]:
     try:
         batches = _batches(frame, columns.names)
         rows = [each for some in counting.count(batches, columns) for each in some]
-    except AbersError as error:  # raised on the driver, where somebody can read it
+    except AbersError as error:  # raised again on the driver, where it can be read
         refusal = [type(error).__name__, str(error)]
         return Tally(n_rows=len(frame), refusals=[refusal]).to_text(), []
     *diagrams, last = rows
@@ -497,7 +497,7 @@ def _counted(frame: Any, columns: FitColumns) -> tuple[str, Messages]:
 
 
 def _diagrams(counted: tuple[str, Messages], scale: int) -> Messages:
-    """Return the diagrams of a partition, now that the scale of weights is known."""
+    """Return the diagrams of a partition, given the scale of weights."""
     return [(group, as_diagram(message, scale)) for group, message in counted[1]]
 
 
@@ -515,7 +515,7 @@ def _batches(frame: Any, names: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _arrow(column: Any) -> pa.Array:
-    """Return a column of pandas as Arrow has it, NaN as null."""
+    """Return a pandas column as Arrow, with NaN as null."""
     try:
         values = pa.array(column, from_pandas=True)
     except pa.ArrowException as cause:

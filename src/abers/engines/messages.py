@@ -2,13 +2,13 @@
 
 A message is a CRC-32 of the rest, the length of a header, the header as JSON (class,
 facts, names, types and lengths of the arrays), then the arrays, little-endian. Counts
-have the least width that holds them, so a score with its counts takes ten bytes as long
-as no count exceeds 255.
+have the smallest width that holds them, so a score with its counts takes ten bytes if
+no count exceeds 255.
 
-The checksum notices lost and damaged bytes. A diagram or a rule must then pass the
-check that all their states pass (`abers.core.fitted`). Nothing is executed. A message
-is for the workers of one fit, which all have the same abers; to keep an object, save it
-as a file.
+The checksum detects lost and damaged bytes. A diagram or a rule must then pass the same
+checks as any other state (`abers.core.fitted`). Nothing is executed. A message is for
+the workers of one fit, which all have the same version of abers; to keep an object,
+save it as a file.
 
 >>> from abers.rules import Diagram
 >>> part = Diagram([1, 2], negatives=[1, 0], positives=[0, 300])
@@ -60,7 +60,7 @@ def to_bytes(value: Message) -> bytes:
 
 
 def from_bytes(message: Buffer, wanted: type[T]) -> T:
-    """Return the value of a message; raise if it is damaged or of another class."""
+    """Return the value in a message; raise if damaged or of another class."""
     data = memoryview(message).cast("B")
     if len(data) < START or zlib.crc32(data[CHECKSUM.size :]) != checksum(data):
         raise _refusal(wanted, "they were damaged or cut short on the way")
@@ -81,7 +81,7 @@ def from_bytes(message: Buffer, wanted: type[T]) -> T:
 
 
 def checksum(message: Buffer) -> int:
-    """Return the checksum that stands in a message."""
+    """Return the checksum stored in a message."""
     number: int = CHECKSUM.unpack_from(message)[0]
     return number
 
@@ -103,7 +103,7 @@ def _contents(value: Message) -> Contents:
 
 
 def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
-    """Return counts in the least width; other numbers as they are."""
+    """Return counts with the smallest width; other numbers unchanged."""
     if array.dtype != np.int64 or array.min(initial=0) < 0:
         return array
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))

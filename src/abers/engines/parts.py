@@ -1,4 +1,4 @@
-"""Parts: diagrams of many workers, cut by score into parts that each have one worker.
+"""Parts: the diagrams of many workers, cut by score into parts, one worker each.
 
 No score is in two parts. `abers.core.blocks` fits a rule to such parts.
 """
@@ -27,12 +27,12 @@ MOST_PART_SCORES = 50_000_000  # 500 MB; a cell of a frame holds less than 2 GB
 def splitters(
     samples: Sequence[tuple[int, FloatArray]], n_parts: int | None = None
 ) -> FloatArray:
-    """Choose where parts begin, so that they hold about equally many distinct scores.
+    """Choose where parts begin, so that they have about equally many distinct scores.
 
     A sample is the number of scores of a diagram, and some of them, evenly spaced. Part
-    i holds the scores from splitters[i - 1] on, up to but without splitters[i]. There
-    are fewer splitters than `n_parts`, all distinct; no part has more than 50 million
-    scores.
+    i holds the scores from splitters[i - 1] up to, but not including, splitters[i].
+    There are fewer splitters than `n_parts`, all distinct; no part has more than 50
+    million scores.
 
     >>> splitters([(4, np.arange(4.0)), (4, np.array([9.0]))], 2)
     array([9.])
@@ -46,11 +46,11 @@ def splitters(
     before = np.cumsum(weights[order]) - weights[order]
     places = np.searchsorted(before, n_scores * np.arange(1, wanted) / wanted)
     chosen = scores[order][places[places < scores.size]]
-    return np.unique(chosen[chosen > scores.min()])  # no part is before all scores
+    return np.unique(chosen[chosen > scores.min()])  # every part has scores
 
 
 def cut(diagram: Diagram, splitters: FloatArray) -> list[Diagram]:
-    """Cut a diagram into parts, one more than splitters; they share its arrays."""
+    """Cut a diagram into parts, one more than splitters, which share its arrays."""
     inner = np.searchsorted(diagram.scores, splitters).tolist()
     negatives, positives, scale = diagram.units
     return [

@@ -1,7 +1,7 @@
 """Tables: files of scores in, files of rules and probabilities out.
 
-The same rule as in memory, to the last bit, from files of any size: rows are read in
-batches, and what does not fit into memory waits on disk as sorted runs.
+The rule is the same as in memory, bit for bit, from files of any size: rows are read in
+batches, and what does not fit into memory is kept on disk as sorted runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "predict_table",
 ]
 
-# To predict, nothing of a fit needs to be loaded.
+# Predicting needs nothing that belongs to fitting.
 _MODULES = {
     "DecisionCounts": "decide",
     "Dialect": "files",

@@ -1,8 +1,7 @@
 """Calibrators of several columns, fitted to tables.
 
-A rule reads one column of scores in batches, and its fit needs no more memory than it
-is given. What is fitted here reads a column per class or per model, and all rows are
-held in memory.
+A rule reads one column of scores in batches, within a limit on memory. The calibrators
+here read one column per class or model, and all rows are held in memory.
 """
 
 from __future__ import annotations
@@ -56,15 +55,15 @@ class CalibratorFit:
     Attributes
     ----------
     calibrator : Calibrator
-        To the last bit what the same rows give in Python.
+        Equal to a fit of the same rows in Python, bit for bit.
     method : str
-        How it was fitted.
+        The method of the fit.
     n_rows, n_missing, n_fitted : int
-        Rows of the table, those left out because they lack a value, and the others.
+        Rows of the table, those left out because of missing values, and the others.
     n_by_class : dict
         How many rows each class has.
     notes : tuple of str
-        How columns and labels were understood, where that is not obvious.
+        How columns and labels were interpreted, where that is not obvious.
     metadata : dict
         Tags to save with it.
     """
@@ -81,18 +80,18 @@ class CalibratorFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """The rows of a table that lack nothing, by the role of their columns."""
+    """The complete rows of a table, by the role of their columns."""
 
     scores: FloatArray  # (n,) or (n, C), in the order of the classes
     kind: str  # of the scores
-    labels: IntArray  # the place of each in the classes
+    labels: IntArray  # class number of each row
     classes: tuple[Any, ...]
     columns: tuple[str, ...]  # of the scores
     folds: IntArray | None
     weights: FloatArray | None
     n_rows: int  # of the table
     n_missing: int
-    notes: tuple[str, ...]  # how columns and labels were understood
+    notes: tuple[str, ...]  # how columns and labels were interpreted
     metadata: dict[str, str]  # the column of labels, and the positive one
 
 
@@ -119,20 +118,20 @@ def fit_calibrator(
     files : path-like or sequence of path-like
         As for `fit_table`.
     columns : sequence of str
-        Columns of scores, or patterns: one for two classes, else one per class. Those
-        that end with a label belong to it; if none does, they belong to the classes in
-        ascending order.
+        Columns of scores, or patterns: one for two classes, else one per class. A
+        column whose name ends with a label belongs to that class; if no name does, they
+        belong to the classes in ascending order.
     kind : str, default=None
         What the columns hold: "probability", "log-odds" or "margin". None:
-        probabilities, if all rows look like some, else margins.
+        probabilities if all rows look like probabilities, else margins.
     method : str, default=None
-        "stacked", "venn-abers", "pooled", "beta", "temperature", "platt" or
-        "isotonic". None: stacked for probabilities and for folds, else venn-abers.
+        "stacked", "venn-abers", "pooled", "beta", "temperature", "platt" or "isotonic".
+        None: "stacked" for probabilities and with `fold`, else "venn-abers".
     label, pos_label, weight : str, default=None
         As for `fit_table`.
     fold : str, default=None
-        Column of folds: each row has the scores of the model that was trained without
-        its fold. The calibrator reads the scores of all models.
+        Column of folds: each row is scored by the model that was trained without its
+        fold. The calibrator then reads the scores of all models.
     drop_missing : bool, default=False
         As for `fit_table`.
     dialect : Dialect, default=None
@@ -147,7 +146,7 @@ def fit_calibrator(
     Returns
     -------
     CalibratorFit
-        The calibrator, and what to know about it.
+        The calibrator, with facts about its fit.
     """
     from abers.tables.fit import check_tags
 
@@ -190,7 +189,7 @@ def fit_calibrator(
 
 
 def _fingerprint(calibrator: Calibrator, sample: Sample) -> dict[str, str]:
-    """Return the tag by which rows of the fit are recognised, for a single rule."""
+    """Return a fingerprint tag of the calibration rows, for a single rule."""
     by_fold = calibrator.predictions(sample.scores).by_fold if _is_one(sample) else ()
     if not by_fold or len(by_fold[0].scores) > 1:
         return {}
@@ -198,7 +197,7 @@ def _fingerprint(calibrator: Calibrator, sample: Sample) -> dict[str, str]:
 
 
 def _is_one(sample: Sample) -> bool:
-    """Return whether one model has scored two classes."""
+    """Return whether a single model scored two classes."""
     return len(sample.classes) == TWO and sample.folds is None
 
 
@@ -278,7 +277,7 @@ def _roles(
 def _sample(
     reader: RowReader, names: Sequence[str], kind: str | None, values: dict[str, Any]
 ) -> Sample:
-    """Put scores into the order of the classes; also say how they were understood."""
+    """Arrange scores by class; also return how they were interpreted."""
     roles, labels = reader.roles, values["label"].astype(np.int64)
     of_labels, metadata = roles["label"], {LABEL_TAG: roles["label"].column}
     notes: list[str | None] = []
@@ -315,7 +314,7 @@ def _sample(
 
 
 def _folds(of_folds: RoleColumn | None, values: Mapping[str, Any]) -> IntArray | None:
-    """Return the number of each row's fold, in the ascending order of their names."""
+    """Return the fold number of each row, in ascending order of names."""
     if not isinstance(of_folds, Groups):
         return None
     places = {code: k for k, code in enumerate(_ascending(of_folds.names))}
@@ -326,7 +325,7 @@ def _folds(of_folds: RoleColumn | None, values: Mapping[str, Any]) -> IntArray |
 
 
 def _ascending(names: Sequence[Any]) -> list[int]:
-    """Return the codes of folds in the order of their names; 10 comes after 9."""
+    """Return the codes of folds in ascending order of names; 10 comes after 9."""
 
     def key(code: int) -> tuple[bool, float, str]:
         text = str(names[code])
@@ -339,7 +338,7 @@ def _ascending(names: Sequence[Any]) -> list[int]:
 def columns_of_classes(
     names: Sequence[str], classes: Sequence[Any]
 ) -> tuple[list[int], str | None]:
-    """Return the column of each class, and a note if names do not tell it."""
+    """Return the column of each class, and a note if names do not show it."""
     if len(names) != len(classes):
         msg = (
             f"there must be a column of scores for each class; got "
@@ -383,7 +382,7 @@ def _fitted(sample: Sample, method: str) -> Calibrator:
 
 
 def as_calibrator(fitted: Calibrator | PooledRule) -> Calibrator:
-    """Return a pooled rule as the calibrator of its K columns."""
+    """Return a pooled rule as a calibrator of its K columns."""
     from abers.core.pooled import PooledRule
 
     if not isinstance(fitted, PooledRule):

@@ -1,4 +1,4 @@
-"""Columns: which one is meant, and the numbers, labels and groups that it holds.
+"""Columns: finding them, and reading their numbers, labels and groups.
 
 A value is missing if it is null, empty or NaN; among numbers given as text, NA, N/A,
 null and None mean the same.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from abers.tables.files import Batch, Dialect, InputTable
     from abers.validation import FloatArray
 
-# Names by which a column is found if nobody names it, and only one has such a name.
+# A column is found by one of these names if none is given and only one matches.
 USUAL = {
     "score": (
         *("score", "scores", "y_score", "prediction", "predictions", "pred", "y_pred"),
@@ -34,36 +34,36 @@ USUAL = {
     ),
     "label": ("label", "labels", "y", "y_true", "target", "outcome", "class"),
 }
-# Tags by which a rule remembers the columns of its fit.
+# Tags in which a rule stores the columns of its fit.
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POS_LABEL_TAG = RESERVED + "label", RESERVED + "pos-label"
 ID_TAG = RESERVED + "id"
-MISSING = "^(na|n/a|nan|null|none)?$"  # in the place of a number
+MISSING = "^(na|n/a|nan|null|none)?$"  # in place of a number
 BOOLEANS = {"true": True, "false": False}
 INTEGER_TEXT = re.compile(r"[+-]?[0-9]+")
 ABSENT, FOREIGN = -1, -2  # codes of a missing label or group, and of a wrong label
 REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 SAME_LABELS = {"false": "0", "true": "1"}
-# Labels that need no --pos-label, each pair with the positive one behind.
+# Pairs of labels that need no --pos-label, positive label last.
 USUAL_PAIRS = (("0", "1"), ("no", "yes"), ("negative", "positive"))
 N_LABELS = 2
 TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
-LARGEST_INTEGER = 2**53  # up to which no two integers are the same double
+LARGEST_INTEGER = 2**53  # up to here, integers are distinct as doubles
 COMMA_NUMERAL = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
 POINT_NUMERAL = COMMA_NUMERAL.replace(",", r"\.")
 INFINITE = r"(?i)^\s*[+-]?inf(inity)?\s*$"
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 NUMERAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
-LONGEST_LABEL = 300  # digits of a whole number; what is longer stays as it is written
+LONGEST_LABEL = 300  # digits of a whole number; longer ones are not normalised
 
 
 def column(
     table: InputTable, given: str | None, role: str, *, fitted: str | None = None
 ) -> str:
-    """Return the column that plays a role: the one given, or fitted, or the usual one.
+    """Return the column for a role: the one given, the one of the fit, or a usual one.
 
-    `fitted` is the column that played the role when the rule was fitted. No other is
-    taken in its place: it may hold anything, such as classes instead of scores.
+    `fitted` is the column that had the role in the fit. No other is used in its place:
+    it might hold anything, such as classes instead of scores.
     """
     if given is not None:
         if not table.has(given):
@@ -97,7 +97,7 @@ def column(
 
 
 def _looks_undivided(table: InputTable) -> bool:
-    """Return whether the delimiter of a text may not have been found."""
+    """Return whether the delimiter of a text file may not have been found."""
     is_typed = FORMATS[table.format].is_typed
     return (
         not is_typed
@@ -115,7 +115,7 @@ def _is_numeral(name: str) -> bool:
 
 
 class Allowed(NamedTuple):
-    """The numbers that a column may hold, from 0 on."""
+    """The nonnegative numbers that a column may hold."""
 
     largest: float
     words: str  # for a message: what the column must do
@@ -134,7 +134,7 @@ class Numbers:
         self._allowed = allowed
 
     def values(self, batch: Batch) -> FloatArray:
-        """Return the numbers of a batch, with one kind of zero."""
+        """Return the numbers of a batch, without -0.0."""
         values = filled(self._doubles(batch), np.nan) + 0.0
         if self._allowed:
             bad = (values < 0) | (values > self._allowed.largest)
@@ -168,8 +168,8 @@ class Numbers:
 class Labels:
     """A column of labels, as 0 and 1.
 
-    Without a positive value they must be 0 and 1, or a pair such as no and yes, true
-    and false, negative and positive; with one, it stands against all others.
+    Without a positive value, they must be 0 and 1, or a pair such as no and yes, true
+    and false, or negative and positive. With one, it is compared with all others.
     """
 
     def __init__(self, column: str, pos_label: str | None = None) -> None:
@@ -196,7 +196,7 @@ class Labels:
 
     @property
     def understood(self) -> str | None:
-        """How labels other than 0 and 1 were read, in a sentence."""
+        """How labels other than 0 and 1 were interpreted, as a sentence."""
         if (label := self.positive) is None:
             return None
         others = [text for text, code in self._codes.items() if code == 0]
@@ -207,7 +207,7 @@ class Labels:
         )
 
     def check_seen(self) -> None:
-        """Refuse a positive value that never came."""
+        """Raise if the positive value never occurred."""
         if self.pos_label is not None and 1 not in self._codes.values():
             msg = (
                 f"column {self.column!r} must hold {self.pos_label!r}, which is to be "
@@ -236,7 +236,7 @@ class Labels:
         return FOREIGN
 
     def _label(self, text: str) -> str:
-        """Return one text for all that are equal: 1, 1.0, 1.000e+00 and true."""
+        """Return the same text for equal labels: 1, 1.0, 1.000e+00 and true."""
         text = text.strip()
         numeral = text
         if self._decimal != ".":
@@ -261,8 +261,8 @@ class Labels:
 class ClassLabels:
     """A column of labels of any number of classes, as codes.
 
-    Without classes, codes count up as labels appear; with them, they are the places
-    among the classes, and another label is refused.
+    Without classes, codes are numbered as labels appear. With classes, they are indices
+    into these, and other labels are refused.
     """
 
     def __init__(self, column: str, classes: Sequence[Any] | None = None) -> None:
@@ -287,7 +287,7 @@ class ClassLabels:
     def sorted_classes(
         self, codes: NDArray[np.int64]
     ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-        """Return the labels, ascending, and the place of each row's label in them.
+        """Return the labels, ascending, and the index of each row's label.
 
         Labels that are all whole numbers become integers, as in a frame.
         """
@@ -309,7 +309,7 @@ class ClassLabels:
 
 
 class Groups:
-    """A column of groups, as codes that count up as groups appear.
+    """A column of groups, as codes numbered in order of appearance.
 
     `fitted` is the type of the groups of a rule set, if there is one: a group may be
     text in one file and a number in another.
@@ -322,7 +322,7 @@ class Groups:
 
     @property
     def names(self) -> list[Any]:
-        """The groups seen; their codes are their places."""
+        """The groups seen so far, in the order of their codes."""
         return list(self._codes)
 
     def values(self, batch: Batch) -> NDArray[np.int64]:
@@ -330,7 +330,7 @@ class Groups:
         return _coded(batch, self.column, self._code, np.int64)
 
     def names_of(self, codes: NDArray[np.int64]) -> list[Any]:
-        """Return the group behind each code; -1, that of no group, gives None."""
+        """Return the group of each code; -1, for no group, gives None."""
         names = np.array([*self._codes, None], dtype=np.object_)
         return list(names[codes])
 
@@ -349,7 +349,7 @@ class Groups:
         return self._codes.setdefault(group, len(self._codes))
 
     def _as_fitted(self, value: str | float) -> str | float:
-        """Return a group as one of the type that was fitted."""
+        """Convert a group to the type of the fit."""
         if self._fitted is None or isinstance(value, str) == (self._fitted is str):
             return value
         if isinstance(value, str):
@@ -358,17 +358,17 @@ class Groups:
             return str(value).lower()
         if isinstance(value, float) and not value.is_integer():
             return repr(value)
-        return str(int(value))  # which a column with a missing value may have as float
+        return str(int(value))  # floats occur in columns with missing values
 
     def _read(self, text: str) -> float:
-        """Return the number or the boolean that a text says."""
+        """Return the number or the boolean that a text stands for."""
         if self._fitted is bool and text.lower() in BOOLEANS:
             return BOOLEANS[text.lower()]
         try:
             if self._fitted is not bool:
                 return int(text) if INTEGER_TEXT.fullmatch(text) else float(text)
         except ValueError:
-            pass  # as what is no boolean
+            pass  # not a boolean
         msg = (
             f"column {self.column!r} must hold groups that are "
             f"{'true or false' if self._fitted is bool else 'numbers'}, as those of "
@@ -385,12 +385,12 @@ def rows_by_code(codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int
     """Yield each code with its rows, ascending."""
     order = np.argsort(codes, kind="stable")
     distinct, first = np.unique(codes[order], return_index=True)
-    # Without rows there is no code, and yet one part.
+    # Without rows, there is no code, but still one part.
     return zip(distinct.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def dictionary_encoded(batch: Batch, column: str) -> pa.DictionaryArray:
-    """Return the distinct values of a column, and for each row its place among them."""
+    """Return the distinct values of a column, and the index of each row's value."""
     values = _plain(batch[column])
     if pa.types.is_nested(values.type):
         msg = (
@@ -404,21 +404,21 @@ def dictionary_encoded(batch: Batch, column: str) -> pa.DictionaryArray:
 def _coded(
     batch: Batch, column: str, code: Callable[[Any], int], dtype: type[Any]
 ) -> NDArray[Any]:
-    """Return the code of each value, asking once for each distinct one."""
+    """Return the code of each value, computed once per distinct value."""
     encoded = dictionary_encoded(batch, column)
     distinct = encoded.dictionary.to_pylist()
-    # A null has no index; it gets the last one.
+    # A null has no index, and gets the last one.
     codes = np.array([*map(code, distinct), ABSENT], dtype=dtype)
     of_rows: NDArray[Any] = codes[filled(encoded.indices, len(distinct))]
     return of_rows
 
 
 def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
-    """Read numbers; whatever is neither a number nor missing is an error."""
+    """Parse numbers; raise if a value is neither a number nor missing."""
     texts = _with_points(written, batch.dialect)
     try:
         values = pc.cast(texts, pa.float64())
-    except pa.ArrowInvalid:  # missing, or between spaces, or wrong
+    except pa.ArrowInvalid:  # missing, padded with spaces, or wrong
         trimmed = _trimmed_numerals(texts)
         try:
             values = pc.cast(trimmed, pa.float64())
@@ -426,10 +426,10 @@ def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
             row = next(i for i, text in enumerate(trimmed) if not _is_number(text))
             raise _no_number(written[row].as_py(), row, batch, column) from cause
     large = np.abs(filled(values, np.nan)) >= LARGEST_INTEGER
-    if large.any():  # the text of all others need not be looked at again
+    if large.any():  # the text of the others need not be checked again
         some = texts.filter(pa.array(large))
         integers = some.filter(pc.match_substring_regex(some, INTEGER)).to_pylist()
-        # abs() would round, which fails beyond a million digits.
+        # abs() would round, and fails beyond a million digits.
         if any(Decimal(text).copy_abs() > LARGEST_INTEGER for text in integers):
             raise _collision(batch, column)
         _check_infinities(written, filled(values, np.nan), batch, column)
@@ -437,7 +437,7 @@ def _parsed(written: pa.Array, batch: Batch, column: str) -> pa.Array:
 
 
 def _with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
-    """Return numerals with a decimal point, whatever the dialect has instead."""
+    """Return numerals with a decimal point in place of the dialect's decimal mark."""
     if dialect is None or dialect.decimal == ".":
         return texts
     without = pc.replace_substring(texts, ".", "_")  # no numeral of this dialect
@@ -445,14 +445,14 @@ def _with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
 
 
 def _trimmed_numerals(texts: pa.Array) -> pa.Array:
-    """Return texts without spaces around them, null where a number is missing."""
+    """Return texts without surrounding spaces, null where a number is missing."""
     trimmed = pc.utf8_trim_whitespace(texts)
     missing = pc.match_substring_regex(trimmed, MISSING, ignore_case=True)
     return pc.if_else(missing, pa.nulls(1, trimmed.type)[0], trimmed)
 
 
 def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidData:
-    """Return the refusal of a text, with a hint if it is a number elsewhere."""
+    """Return the error for a text, with a hint if another dialect can read it."""
     advice = ""
     if batch.dialect is not None and batch.dialect.decimal == ".":
         if re.fullmatch(COMMA_NUMERAL, text.strip()):
@@ -468,7 +468,7 @@ def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidData:
 def _check_infinities(
     texts: pa.Array, values: FloatArray, batch: Batch, column: str
 ) -> None:
-    """Refuse numbers that are infinite only because they are too large."""
+    """Raise for numbers that are infinite only because they overflow."""
     rows = np.flatnonzero(np.isinf(values))
     meant = pc.match_substring_regex(texts.take(pa.array(rows)), INFINITE).to_pylist()
     if False in meant:
@@ -503,7 +503,7 @@ def _collision(batch: Batch, column: str) -> InvalidData:
 
 
 def _whole_number(text: str) -> str | None:
-    """Return the digits of the whole number that a text is, however it is written.
+    """Return the digits of a whole number, however it is written, else None.
 
     >>> _whole_number("1.000e+00"), _whole_number("-0"), _whole_number("0.5")
     ('1', '0', None)
@@ -518,7 +518,7 @@ def _whole_number(text: str) -> str | None:
 
 
 def label_text(value: Any) -> str:
-    """Return a label as a user would write it; nothing if it is missing."""
+    """Return a label as a user would write it; empty if missing."""
     if value is None or value != value:  # noqa: PLR0124 (NaN)
         return ""
     if isinstance(value, bool):
@@ -528,18 +528,18 @@ def label_text(value: Any) -> str:
     return str(value).strip()
 
 
-# `pa.array`, `pa.scalar` and `to_numpy` load pandas where it is installed, which takes
-# longer than a small table; what follows does without.
+# `pa.array`, `pa.scalar` and `to_numpy` import pandas if it is installed, which takes
+# longer than a small table; the functions below do not.
 
 
 def text_scalar(text: str) -> pa.StringScalar:
-    """Return a text as Arrow's."""
+    """Return a text as an Arrow scalar."""
     true = pc.cast(pc.is_null(pa.nulls(1)), pa.string())
     return pc.replace_substring(true, "true", text)[0]
 
 
 def doubles(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
-    """Return doubles as Arrow's, null where they are missing."""
+    """Return doubles as an Arrow array, null where missing."""
     data = pa.py_buffer(np.where(missing, np.nan, values))
     numbers = pa.Array.from_buffers(pa.float64(), values.size, [None, data])
     if not missing.any():
@@ -550,7 +550,7 @@ def doubles(values: FloatArray, missing: NDArray[np.bool_]) -> pa.Array:
 def chosen_texts(
     texts: Sequence[str], places: NDArray[Any], missing: NDArray[np.bool_]
 ) -> pa.Array:
-    """Return the text of each row by its place, null where it is missing."""
+    """Return the text at each index, null where missing."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(written))]
@@ -559,7 +559,7 @@ def chosen_texts(
 
 
 def filled(values: pa.Array, missing: float) -> NDArray[Any]:
-    """Return numbers, with one for those that are missing."""
+    """Return numbers, with a default for missing ones."""
     if values.null_count:
         other = pc.cast(text_scalar(repr(missing)), values.type)
         values = pc.coalesce(values, other)
@@ -567,7 +567,7 @@ def filled(values: pa.Array, missing: float) -> NDArray[Any]:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """Undo what only says how values are stored."""
+    """Decode dictionaries and other encodings of values."""
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     if pa.types.is_dictionary(values.type):

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray
 
 REFERRED = "refer"
-BINARY = ("refuse", "act")  # of two classes, what costs of errors choose between
+BINARY = ("refuse", "act")  # the actions between which costs of errors decide
 
 
 class CostTable(NamedTuple):
-    """What each action costs for each class."""
+    """The cost of each action for each class."""
 
     actions: tuple[str, ...]
     costs: FloatArray  # (actions, classes)
@@ -55,11 +55,12 @@ class DecisionCounts:
     Attributes
     ----------
     predicted : PredictionCounts
-        Rows read and written, and rows without a score, which have no action.
+        Rows read and written, and those without a score, which have no action.
     n_by_action : dict of str to int
-        Rows by their action.
+        Number of rows for each action.
     n_undetermined : int
-        Rows whose best action depends on where within the bounds the probability is.
+        Rows for which different probabilities within the bounds have different best
+        actions.
     """
 
     predicted: PredictionCounts
@@ -68,14 +69,14 @@ class DecisionCounts:
 
 
 class ActionColumns:
-    """An action for each row, and its worst cost, by the bounds."""
+    """An action for each row, and its worst cost within the bounds."""
 
     def __init__(
         self, table: CostTable, *, criterion: Criterion, refer: float | None
     ) -> None:
         self._costs = table.costs
         self._options: dict[str, Any] = {"criterion": criterion, "refer": refer}
-        self._names = [*table.actions, REFERRED]  # -1 is the last one
+        self._names = [*table.actions, REFERRED]  # index -1 is the last one
         self._counts = np.zeros(len(self._names), dtype=np.int64)
         self.n_undetermined = 0
 
@@ -86,7 +87,7 @@ class ActionColumns:
 
     @property
     def n_by_action(self) -> dict[str, int]:
-        """How many rows have each action."""
+        """Number of rows for each action."""
         return dict(zip(self._names, self._counts.tolist(), strict=True))
 
     def arrays(self, bounds: FloatArray, missing: Mask) -> list[pa.Array]:
@@ -116,30 +117,29 @@ def decide_table(
 ) -> DecisionCounts:
     """Add an action to each row of a table.
 
-    The columns that `predict_table` adds come before the action, its worst cost comes
-    after it.
+    The columns of `predict_table` come before the action, and its worst cost after it.
 
     Parameters
     ----------
     rule : Rule, RuleSet, Calibrator or PooledRule
-        What predicts.
+        The predictor.
     files : path-like or sequence of path-like
         As for `fit_table`.
     to : path-like
         The file to write; `-` writes to standard output.
     cost_fp : float, default=None
-        The cost of a false positive: of acting on a 0. Of two classes the actions are
-        refuse and act, which is to treat the case as a 1.
+        The cost of a false positive: acting on a 0. With two classes, the actions are
+        "refuse" and "act", which means to treat the case as a 1.
     cost_fn : float, default=None
-        The cost of a false negative: of not acting on a 1.
+        The cost of a false negative: not acting on a 1.
     costs : path-like, default=None
-        Instead of both, and for any number of classes: a table with a row for each
-        action, its name in the column `action`, and a column of costs for each class,
-        named as the class is.
+        Alternatively, for any number of classes: a table with one row per action, its
+        name in the column `action`, and one column of costs per class, with the name of
+        the class.
     refer : float, default=None
         The price of referring a case; None: no case is referred.
     criterion : {"cost", "regret"}, default="cost"
-        What is made least in the worst case; see `abers.decide`.
+        What to minimise in the worst case; see `abers.decide`.
     prior : float, default=None
         The share of positives among these rows, if it differs from that of the
         calibration rows.
@@ -149,7 +149,7 @@ def decide_table(
     Returns
     -------
     DecisionCounts
-        How many rows there were, and how many have which action.
+        How many rows there were, in total and for each action.
     """
     validation.check_choice(criterion, CRITERIA, "criterion")
     price = None if refer is None else as_cost(refer, "refer")
@@ -176,7 +176,7 @@ def _cost_table(
     *,
     is_referred: bool,
 ) -> CostTable:
-    """Return the costs that are given, in one of two ways."""
+    """Return the costs, which are given in one of two ways."""
     errors = {"--cost-fp": cost_fp, "--cost-fn": cost_fn}
     given = [name for name, cost in errors.items() if cost is not None]
     if (path is None) != (len(given) == len(errors)) or (path and given):
@@ -206,7 +206,7 @@ def _cost_table(
 
 
 def _class_names(rule: Any, classes: Sequence[Any]) -> list[str]:
-    """Return what the columns of costs are called; "" may be any other name."""
+    """Return the names of the columns of costs; "" may be any other name."""
     positive = rule.metadata.get(POS_LABEL_TAG)
     if positive is not None and classes == (0, 1):
         return ["", str(positive)]
@@ -216,7 +216,7 @@ def _class_names(rule: Any, classes: Sequence[Any]) -> list[str]:
 def load_costs(
     path: StrPath, classes: Sequence[str], dialect: Dialect | None = None
 ) -> CostTable:
-    """Read a table of costs: a row for each action, a column for each class."""
+    """Read a table of costs: one row per action, one column per class."""
     with Scratch() as scratch:
         table = InputTable(path, scratch, dialect)
         of_actions = Groups(column(table, "action", "action"))

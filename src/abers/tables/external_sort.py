@@ -1,10 +1,10 @@
-"""External sort: counts that do not fit into memory wait on disk as sorted runs.
+"""External sort: counts that do not fit into memory are kept on disk as sorted runs.
 
-A run is a diagram in a file. Runs overlap, so they are read together, a range of scores
-at a time: each range is a part of the whole diagram that fits into memory, no score is
-in two parts, and the parts ascend. That is what `abers.core.blocks` asks for.
+A run is a diagram in a file. Runs overlap, so they are read together, one range of
+scores at a time: each range is a part of the whole diagram that fits into memory, no
+score is in two parts, and the parts ascend, as `abers.core.blocks` requires.
 
-Rows that cannot be counted yet wait on disk as they came.
+Rows that cannot be counted yet are kept on disk in their order.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from abers.validation import FloatArray
 
-PART_BYTES = 400  # of each score of a part while its piece of the rule is fitted
+PART_BYTES = 400  # for each score of a part while its piece is fitted
 PART_ROWS = (2**12, 2**18)  # at least, at most
 SCORE = np.dtype(np.float64)
-SAMPLES_PER_PART = 1024  # so many runs can be read together
+SAMPLES_PER_PART = 1024  # the number of runs that can be read together
 
 
 class Run(NamedTuple):
-    """A diagram on disk: its scores, its negatives, its positives, end to end."""
+    """A diagram on disk: scores, negatives and positives, end to end."""
 
     path: Path
     size: int
@@ -63,14 +63,14 @@ class Run(NamedTuple):
 
 
 def rows_per_part(memory: int) -> int:
-    """Return how many rows a part may have that is fitted in so many bytes."""
+    """Return how many rows a part may have, given the bytes to fit it in."""
     least, most = PART_ROWS
     return min(max(memory // 2 // PART_BYTES, least), most)
 
 
 @contextmanager
 def _explained_failure(folder: Path, doing: str) -> Iterator[None]:
-    """Say what was being done when the disk was full, or failed."""
+    """Explain a full or failing disk by what was being done."""
     try:
         yield
     except OSError as cause:
@@ -79,7 +79,7 @@ def _explained_failure(folder: Path, doing: str) -> Iterator[None]:
 
 
 class WaitingRows:
-    """Rows that wait until the scale of all weights is known, each with its group."""
+    """Rows with their groups, kept on disk until the scale of all weights is known."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -94,7 +94,7 @@ class WaitingRows:
         self._files.append((group, path))
 
     def taken(self) -> Iterator[tuple[int, WeightedRows]]:
-        """Yield all rows as they came, and remove them from the disk."""
+        """Yield all rows in their order, and remove them from the disk."""
         for group, path in self._files:
             yield group, WeightedRows(*np.load(path))
             path.unlink()
@@ -113,7 +113,7 @@ class Runs:
     def add(self, diagram: Diagram) -> None:
         """Write a diagram as a run."""
         *masses, scale = diagram.units
-        # Counts of one or two need no eight bytes.
+        # Small counts do not need eight bytes.
         dtype = np.min_scalar_type(max(int(mass.max()) for mass in masses))
         path = self._folder / f"run-{len(self._runs)}"
         with (
@@ -137,7 +137,7 @@ class Runs:
             starts = stops
 
     def _cuts(self) -> Iterator[list[int]]:
-        """Yield where in each run a part ends.
+        """Yield where a part ends in each run.
 
         Between two samples of a run lie fewer than `stride` rows, so a part that spans
         m samples has fewer than (m + number of runs) * stride rows.
@@ -149,7 +149,7 @@ class Runs:
         yield [run.size for run in self._runs]
 
     def _end(self, run: Run, score: float) -> int:
-        """Return how many scores of a run do not exceed this one."""
+        """Return how many scores of a run are at most this one."""
         block = int(np.searchsorted(run.samples, score, side="right")) - 1
         if block < 0:
             return 0

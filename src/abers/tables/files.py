@@ -1,16 +1,16 @@
 """Files: one or several files as one table, read by pyarrow in batches of rows.
 
-pyarrow reads from native streams only: with a Python stream, its threads may outlive
-the interpreter. Input that it cannot read in place is copied to a `Scratch` folder
-first: pipes, text that is not UTF-8, compressed Parquet and Arrow.
+pyarrow gets native streams only: with a Python stream, its threads may outlive the
+interpreter. Input that it cannot read in place is first copied to a `Scratch` folder:
+pipes, text that is not UTF-8, compressed Parquet and Arrow.
 
-A folder stands for all files in it, at any depth, except those whose name, or that of a
-folder on the way, begins with a dot or an underscore. Folders that are named key=value
-give their files the column key, as in Hive. URIs are those of `pyarrow.fs`.
+A folder stands for all files in it, at any depth, except files and folders whose names
+begin with a dot or an underscore. Folders named key=value give their files the column
+key, as in Hive. URIs are those of `pyarrow.fs`.
 
-The types of CSV columns are not inferred: a column that begins with integers may go on
-with anything. All columns are read as text, and converted to numbers where they are
-used, in the `Dialect` of the file.
+The types of CSV columns are not inferred, since a column that begins with integers may
+continue with anything. All columns are read as text, and converted to numbers where
+needed, in the `Dialect` of the file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    Progress = Callable[[int, int | None], None]  # rows done, and of how many if known
+    Progress = Callable[[int, int | None], None]  # rows done, and the total if known
 
 StrPath = str | os.PathLike[str]
 
@@ -56,15 +56,15 @@ BATCH_BYTES = 2**25
 BUFFER = MIB  # bytes of a column read at once; a row group may be larger than memory
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-FIRST_LOOK = 2**12  # bytes that tell the format
+FIRST_LOOK = 2**12  # bytes read to detect the format
 DELIMITERS = ",\t;|"
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 BOM = "\ufeff"
 BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_DELIMITERS = '"\r\n\0'
 UTF_8 = "utf-8"
-SCRATCH = ".abers-"  # what the names of scratch folders begin with
-UNSEEN = (".", "_")  # what the names of files begin with that no folder stands for
+SCRATCH = ".abers-"  # prefix of the names of scratch folders
+UNSEEN = (".", "_")  # prefixes of files that a folder does not stand for
 HIVE_FOLDER = re.compile(r"(?<![^/])([^/=]+)=([^/]*)/")
 MUST_BE_FILES = "must be a file, or a folder with at least one"
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -100,7 +100,7 @@ class Dialect:
     encoding: str = UTF_8
 
     def __post_init__(self) -> None:
-        """Raise if no file can have this dialect."""
+        """Raise if this dialect is impossible."""
         mark = self.delimiter
         if mark is not None and (
             len(mark) != 1 or mark in NO_DELIMITERS or not mark.isascii()
@@ -122,7 +122,7 @@ class Dialect:
 
     @property
     def options(self) -> list[str]:
-        """The options that differ from the default, as on the command line."""
+        """The options that differ from the default, as written on the command line."""
         given = {
             "--delimiter": self.delimiter is not None,
             "--decimal": self.decimal != ".",
@@ -132,27 +132,28 @@ class Dialect:
 
     @property
     def is_utf_8(self) -> bool:
-        """Whether the encoding is UTF-8, by any of its names."""
+        """Whether the encoding is UTF-8, under any of its names."""
         return codecs.lookup(self.encoding).name == UTF_8
 
 
 class Scratch:
-    """A folder for temporary files: made when first needed, removed in the end."""
+    """A folder for temporary files: made when first needed, removed at the end."""
 
     def __init__(self, parent: StrPath | None = None) -> None:
         self._parent = parent
         self._folder: Path | None = None
-        self._lock: int | None = None  # held as long as the folder is in use
+        self._lock: int | None = None  # held while the folder is in use
         self._n_paths = 0
 
     def new_path(self) -> Path:
         """Return the path of a file or folder that does not exist yet."""
         if self._folder is None:
-            import tempfile  # slow to load, and few tables need it
+            import tempfile  # slow to import, and rarely needed
 
             parent = Path(self._parent or tempfile.gettempdir())
             remove_abandoned(parent)
-            # Named before it is made, so that a signal in between leaves nothing.
+            # Named before it is made, so that a signal in between leaves nothing
+            # behind.
             self._folder = parent / f"{SCRATCH}{os.urandom(8).hex()}"
             self._folder.mkdir(mode=0o700)
             self._lock = locked(self._folder)
@@ -177,7 +178,7 @@ class Scratch:
 
 
 def locked(folder: Path) -> int | None:
-    """Lock a folder against `remove_abandoned`; None if another process holds it."""
+    """Lock a folder against `remove_abandoned`; None if it is locked already."""
     try:
         import fcntl
 
@@ -195,11 +196,11 @@ def locked(folder: Path) -> int | None:
 def remove_abandoned(parent: Path) -> None:
     """Remove scratch folders of processes that were killed.
 
-    Whoever uses one holds its lock, except in the moment after it was made.
+    A process holds the lock of its folder, except in the moment after creating it.
     """
     import shutil
 
-    with contextlib.suppress(OSError):  # whatever cannot be removed stays
+    with contextlib.suppress(OSError):  # what cannot be removed stays
         for folder in parent.glob(f"{SCRATCH}*"):
             is_old = time.time() - folder.stat().st_mtime > LONG_HELD
             if is_old and (handle := locked(folder)) is not None:
@@ -208,19 +209,19 @@ def remove_abandoned(parent: Path) -> None:
 
 
 class Source:
-    """A file, compressed or not, that can be opened again unless it is a pipe."""
+    """A file, compressed or not; it can be reopened unless it is a pipe."""
 
     def __init__(
         self, path: StrPath, name: str | None = None, filesystem: Any = None
     ) -> None:
         self.path = os.fspath(path)
         self.name = name or repr(self.path)  # for messages
-        self._filesystem = filesystem  # of pyarrow; None is that of this machine
+        self._filesystem = filesystem  # of pyarrow; None is the local one
         self._file: pa.NativeFile | None = None
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a file or a pipe of this machine."""
+        """Whether it is a local file or pipe."""
         return self._filesystem is None
 
     @property
@@ -232,7 +233,7 @@ class Source:
 
     @cached_property
     def compression(self) -> str | None:
-        """How the contents are compressed."""
+        """The compression of the contents."""
         with self._bytes() as stream:
             start = stream.read(max(map(len, COMPRESSION_MAGIC)))
         by_magic = COMPRESSION_MAGIC.items()
@@ -240,13 +241,13 @@ class Source:
 
     @cached_property
     def n_bytes(self) -> int:
-        """The size of the file, compressed if it is."""
+        """The size of the file, as stored."""
         with self._native() as file:
             return int(file.size())
 
     @property
     def position(self) -> int:
-        """How many of these bytes were read since it was last opened."""
+        """Number of stored bytes read since the file was last opened."""
         if self._file is None or self._file.closed:
             return self.n_bytes
         return int(self._file.tell())
@@ -259,7 +260,7 @@ class Source:
         return pa.CompressedInputStream(file, self.compression)
 
     def mapped(self) -> pa.NativeFile:
-        """Open the file without a copy of it in memory, where that can be."""
+        """Open the file memory-mapped, if possible."""
         return pa.memory_map(os.fsencode(self.path)) if self.is_local else self.open()
 
     def start(self, size: int) -> bytes:
@@ -269,7 +270,7 @@ class Source:
 
     @contextlib.contextmanager
     def decompressing(self) -> Iterator[None]:
-        """Turn a failure to decompress into a sentence."""
+        """Turn a failure to decompress into one clear sentence."""
         try:
             yield
         except OSError as cause:
@@ -279,7 +280,7 @@ class Source:
             raise InvalidData(msg) from cause
 
     def decompressed(self, scratch: Scratch) -> Source:
-        """Return a file with the decompressed contents."""
+        """Return an uncompressed file with the same contents."""
         if self.compression is None:
             return self
         with self.decompressing(), self.open() as stream:
@@ -293,14 +294,14 @@ class Source:
             return spooled(blocks, scratch, self.name)
 
     def on_disk(self, scratch: Scratch) -> Source:
-        """Return a copy on this machine, which can be read more than once."""
+        """Return a local copy, which can be read more than once."""
         if self.path == STDIN and self.is_local:
             return spooled(_blocks(sys.stdin.buffer), scratch, self.name)
         with self._bytes() as stream:
             return spooled(_blocks(stream), scratch, self.name)
 
     def _bytes(self) -> Any:
-        """Open the file as it is; if it is not there, Python says so best."""
+        """Open the stored bytes; if there is no file, Python's message is the best."""
         return Path(self.path).open("rb") if self.is_local else self._native()
 
     def _native(self) -> pa.NativeFile:
@@ -324,11 +325,11 @@ def _blocks(stream: Any) -> Iterator[Any]:
 
 
 class ReadOptions(NamedTuple):
-    """What readers need besides their file."""
+    """What readers need besides the file."""
 
     scratch: Scratch
     dialect: Dialect
-    # Whether names and types of columns must be those of all rows, not of the first.
+    # Whether names and types of columns must come from all rows, not the first ones.
     whole: bool = False
 
 
@@ -359,7 +360,7 @@ class CsvReader:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows, all columns as text.
 
-        Whether they are UTF-8 is not checked here: `Batch` checks the columns in use.
+        UTF-8 is not checked here: `Batch` checks the columns that are used.
         """
         import pyarrow.csv as pa_csv
 
@@ -427,19 +428,19 @@ class CsvReader:
 
 def _decoded(start: bytes) -> str:
     """Return the start of a text; bytes that are not UTF-8 are escaped."""
-    # Incremental, because it may end within a character.
+    # Incremental, since it may end within a character.
     decoder = codecs.getincrementaldecoder(UTF_8)("surrogateescape")
     return decoder.decode(start).removeprefix(BOM)
 
 
 def _delimiter(text: str) -> str:
-    """Return the most frequent delimiter of the header, outside of quotes."""
+    """Return the most frequent delimiter of the header, outside quotes."""
     header = re.sub('"[^"]*"', "", text).partition("\n")[0]
     return max(DELIMITERS, key=header.count)
 
 
 def _csv_problem(name: str, message: str, n_rows: int) -> str:
-    """Return the sentence for an error of pyarrow's parser after so many rows."""
+    """Return the message for an error of pyarrow's parser after this many rows."""
     if match := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message):
         row, expected, got = map(int, match.groups())
         return (
@@ -456,7 +457,7 @@ def _csv_problem(name: str, message: str, n_rows: int) -> str:
 
 @contextlib.contextmanager
 def _must_be(what: str, source: Source) -> Iterator[None]:
-    """Turn an error of pyarrow into a sentence that names the format."""
+    """Turn an error of pyarrow into a message that names the format."""
     try:
         yield
     except (pa.ArrowException, OSError) as cause:
@@ -468,7 +469,7 @@ class ParquetReader:
     """A Parquet file."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        self._source = source.decompressed(options.scratch)  # it is read from its end
+        self._source = source.decompressed(options.scratch)  # read from its end
         with self._opened() as file:
             self.schema = file.schema_arrow
             self.n_rows = file.metadata.num_rows
@@ -487,7 +488,7 @@ class ParquetReader:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
-        import pyarrow.parquet as pq  # slow to load; other formats do without
+        import pyarrow.parquet as pq  # slow to import; other formats do not need it
 
         with (
             _must_be("a Parquet file", self._source),
@@ -505,7 +506,7 @@ class ArrowReader:
     """A memory-mapped Arrow file."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        self._source = source.decompressed(options.scratch)  # it is read from its end
+        self._source = source.decompressed(options.scratch)  # read from its end
         with self._opened() as file:
             self.schema = file.schema
             batches = map(file.get_batch, range(file.num_record_batches))
@@ -526,7 +527,7 @@ class ArrowReader:
 
 
 def _selected(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """Return some columns; of one with fields that are named, all of it."""
+    """Select columns; a struct is selected whole if one of its fields is needed."""
     names = batch.schema.names
     whole = (name if name in names else name.partition(".")[0] for name in columns)
     return batch.select(list(dict.fromkeys(whole)))
@@ -541,22 +542,22 @@ class Reader(Protocol):
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, if it is known without reading them."""
+        """The number of rows, if known without reading them."""
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Read the rows, in order; all columns unless some are named."""
 
 
 class Format(NamedTuple):
-    """How a format is read and recognised; `abers.tables.writing` writes it."""
+    """How to read and recognise a format; `abers.tables.writing` writes it."""
 
     reader: Callable[[Source, ReadOptions], Reader]
     endings: tuple[str, ...]  # of file names, the usual one first
-    magic: bytes | None = None  # first bytes, which count more than the name
-    openings: tuple[bytes, ...] = ()  # first characters, for names without an ending
+    magic: bytes | None = None  # first bytes, which take precedence over the name
+    openings: tuple[bytes, ...] = ()  # first characters, for names without an extension
     is_typed: bool = True  # otherwise all columns are text
     is_text: bool = True  # a terminal can show it
-    raw: str | None = None  # name of a column that holds each row as it was written
+    raw: str | None = None  # name of a column with each row's original text
 
 
 FORMATS = {
@@ -573,7 +574,7 @@ FORMATS = {
         raw=RAW,
     ),
 }
-DEFAULT = "csv"  # if neither bytes nor name tell the format
+DEFAULT = "csv"  # if neither bytes nor name show the format
 
 
 def format_of(source: Source) -> str:
@@ -609,7 +610,7 @@ def named_format(path: str | Path) -> tuple[str | None, str | None]:
 
 
 def names_of(files: StrPath | Sequence[StrPath]) -> list[str]:
-    """Return the names of one file or of several as a list."""
+    """Return the names of one or several files as a list."""
     listed_files = [files] if isinstance(files, str | os.PathLike) else files
     return [os.fspath(name) for name in listed_files]
 
@@ -633,7 +634,7 @@ def sources_of(names: Sequence[str]) -> list[Source]:
 
 
 def sources_at(name: str) -> list[Source]:
-    """Return the files of a path, a folder, a pattern or a URI, perhaps none."""
+    """Return the files at a path, folder, pattern or URI, possibly none."""
     if name == STDIN:
         return [Source(STDIN, "standard input")]
     if os.path.lexists(name):
@@ -641,28 +642,28 @@ def sources_at(name: str) -> list[Source]:
     if is_uri(name):
         return _at_uri(name)
     matching = glob.glob(name, recursive=True) if glob.has_magic(name) else []  # noqa: PTH207 (as a shell)
-    # A pattern such as ** matches a folder and the files in it.
+    # A pattern such as ** matches both a folder and its files.
     sources = (source for path in sorted(matching) for source in _local(path))
     return list({source.path: source for source in sources}.values())
 
 
 def is_uri(name: str) -> bool:
-    """Return whether a name has the form of a URI, such as s3://bucket/file."""
+    """Return whether a name is a URI, such as s3://bucket/file."""
     return "://" in name
 
 
 def _local(path: str) -> list[Source]:
-    """Return a file, or the files of a folder."""
+    """Return a local file, or the files of a local folder."""
     if not Path(path).is_dir():
         return [Source(path)]
-    from pyarrow import fs  # slow to load, and few tables need it
+    from pyarrow import fs  # slow to import, and rarely needed
 
     files = _files_in(fs.LocalFileSystem(), path.rstrip("/") or "/")
     return [Source(file) for file in files]
 
 
 def _at_uri(uri: str) -> list[Source]:
-    """Return the file, or the files of the folder, that a URI of pyarrow names."""
+    """Return the file at a URI of pyarrow, or the files of the folder there."""
     from pyarrow import fs
 
     try:
@@ -683,7 +684,7 @@ def _at_uri(uri: str) -> list[Source]:
 
 
 def _files_in(filesystem: Any, folder: str) -> list[str]:
-    """Return the files of a folder, at any depth, that are neither hidden nor notes."""
+    """Return the files of a folder, at any depth, that are not hidden."""
     from pyarrow import fs
 
     selector = fs.FileSelector(folder, allow_not_found=True, recursive=True)
@@ -698,7 +699,7 @@ def _files_in(filesystem: Any, folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def _reachable(name: str) -> Iterator[None]:
-    """Turn what a file system elsewhere says into a sentence."""
+    """Turn an error of a remote file system into one clear sentence."""
     try:
         yield
     except OSError as cause:
@@ -711,10 +712,10 @@ def _first_line(cause: BaseException) -> str:
 
 
 def _partition_values(path: str) -> dict[str, str | None]:
-    """Return the columns that folders on the way to a file tell, as Hive names them."""
+    """Return the columns given by the folders on the path, named as in Hive."""
     if not (folders := HIVE_FOLDER.findall(path)):
         return {}
-    from urllib.parse import unquote  # slow to load, and few tables need it
+    from urllib.parse import unquote  # slow to import, and rarely needed
 
     return {
         unquote(key): None if value == HIVE_NULL else unquote(value)
@@ -724,7 +725,7 @@ def _partition_values(path: str) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a table, and their place in it."""
+    """Some rows of a table, and their position in it."""
 
     columns: pa.RecordBatch
     file: str  # for messages
@@ -752,7 +753,7 @@ class Batch:
         return pa.record_batch(arrays, schema=pa.schema(fields, schema.metadata))
 
     def place(self, i: int) -> str:
-        """Name row i of the batch in messages; rows count from 1, after the header."""
+        """Name row i of the batch for messages; rows count from 1, after the header."""
         return f"row {self.first_row + i} of {self.file}"
 
     def _inner(self, column: str, *fields: str) -> pa.Array:
@@ -795,9 +796,9 @@ def _is_utf_8(text: bytes) -> bool:
 class InputTable:
     """One table, in one file or in several that have the same columns.
 
-    `to` is the format to convert it to, if known; a dialect must apply to one of the
-    two formats. Names and types of JSON columns come from the first rows, or from the
-    whole table if it is converted or `whole` is true.
+    `to` is the output format, if known; a dialect must apply to the input or the
+    output. Names and types of JSON columns come from the first rows, or from the whole
+    table if it is converted or `whole` is true.
     """
 
     def __init__(
@@ -821,7 +822,7 @@ class InputTable:
         options = ReadOptions(scratch, self.dialect, whole or is_converted)
         self._files = [self._opened(source, options) for source in sources]
         self.name, self.reader, values = self._files[0]
-        self.partition = list(values)  # columns that folders tell
+        self.partition = list(values)  # columns given by folders
         fields = [pa.field(name, pa.string()) for name in values]
         self.schema = pa.schema([*self.reader.schema, *fields])
         self.schema = self.schema.with_metadata(self.reader.schema.metadata)
@@ -874,7 +875,7 @@ class InputTable:
                     progress(done, self.n_rows or self._expected(place, done))
 
     def _expected(self, place: int, n_rows: int) -> int | None:
-        """Estimate the rows of all files by the share of the bytes that were read."""
+        """Estimate the total number of rows from the share of bytes read."""
         sources: list[Source | None] = [
             getattr(file.reader, "source", None) for file in self._files
         ]
@@ -925,17 +926,17 @@ class InputTable:
 
 
 class _File(NamedTuple):
-    """A file of a table."""
+    """One file of a table."""
 
     name: str
     reader: Reader
-    values: dict[str, str | None]  # of all its rows, by columns that folders tell
+    values: dict[str, str | None]  # of all its rows, for columns given by folders
 
 
 def _with_values(
     rows: pa.RecordBatch, values: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Add columns that have one value in all rows."""
+    """Add columns with one value for all rows."""
     for name, value in values.items():
         column = pa.repeat(pa.scalar(value, pa.string()), rows.num_rows)
         rows = rows.append_column(pa.field(name, pa.string()), column)
@@ -943,6 +944,6 @@ def _with_values(
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """List names for a message."""
+    """List names, for a message."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more

@@ -1,4 +1,4 @@
-"""Fit: from a table of scores and labels to a rule, in the memory that is given."""
+"""Fit: from a table of scores and labels to a rule, within a limit on memory."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 GIGABYTE = 10**9
-# Bytes that a row takes at the peak of counting it and of fitting to the counts.
+# Peak bytes per row while rows are counted, and while a rule is fitted.
 ROW_BYTES = 60
 COUNT_BYTES = 130
-DIAGRAM_BYTES = 24  # of each score: itself, its negatives, its positives
+DIAGRAM_BYTES = 24  # of each score: itself, negatives and positives
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Mean losses over rows: natural logarithm, plain Brier."""
+    """Mean losses over rows: natural log loss and plain Brier loss."""
 
     log_loss: float
     brier_loss: float
@@ -69,41 +69,41 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class HoldoutResult:
-    """How a rule does on rows that were held out of its fit."""
+    """A rule's losses on rows that were held out of its fit."""
 
     n_rows: float  # by weight
     n_positives: float
     rule: Losses
-    scores: Losses | None  # of the scores themselves, if they are probabilities
+    scores: Losses | None  # of the scores, if they are probabilities
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A rule, or a rule for each group, and what it was fitted to.
+    """A rule, or a rule for each group, and facts about its fit.
 
     Attributes
     ----------
     rule : Rule or RuleSet
-        To the last bit what `fit_rule` or `fit_rules` gives for the same rows.
+        Equal to the result of `fit_rule` or `fit_rules`, bit for bit.
     n_rows : int
         Rows of the table, before any were left out.
     n_missing : int
-        Rows left out because they lack a value.
+        Rows left out because of missing values.
     n_held_out : int
         Rows held out of the fit.
     n_fitted : int
         Rows that the rule was fitted to; those of weight 0 do not count.
     auc : float
-        Area under the ROC curve of the calibration rows, for the direction that was
-        fitted; below one half the scores run the other way.
+        Area under the ROC curve of the calibration rows; below one half, the scores run
+        the wrong way.
     on_disk : bool
         Whether the rows did not fit into memory.
     held_out : HoldoutResult or None
-        How the rule does on the rows held out.
+        The rule's losses on the held-out rows.
     metadata : dict
         Tags to save with the rule.
     notes : tuple of str
-        How labels other than 0 and 1 were read.
+        How labels other than 0 and 1 were interpreted.
     """
 
     rule: Rule | RuleSet
@@ -137,7 +137,7 @@ class Fit:
         Parameters
         ----------
         path : path-like
-            Any name; `.abers` is usual.
+            Any name; the usual extension is `.abers`.
         """
         self.rule.save(path, self.metadata)
 
@@ -169,56 +169,56 @@ def fit_table(
     ----------
     files : path-like or sequence of path-like
         Tables, such as CSV or Parquet, compressed or not; folders, patterns, URIs of
-        object stores; `-` for what is piped in. All must have the same columns, to
-        which folders named key=value add one.
+        object stores; `-` for standard input. All must have the same columns; folders
+        named key=value add one.
     score, label : str, default=None
-        Columns; found by their usual names if only one has such a name. A dot leads
-        into a struct, as in model.score.
+        Columns; by default found by their usual names, if only one matches. A dot
+        selects a field of a struct, as in model.score.
     pos_label : str, default=None
         The positive label, if labels are not 0 and 1, no and yes, false and true, or
         negative and positive.
     weight : str, default=None
         Column of weights.
     count, positives : str, default=None
-        Columns of a table that is counted already: rows at each score, and how many of
-        them are positive. They stand instead of label and weight.
+        Columns of a table of counts, instead of label and weight: the number of rows at
+        each score, and of positive rows.
     by : str, default=None
         Column of groups: fit a rule to each.
     minimum : int, default=30
-        Least number of negatives and of positives that a group needs.
+        Smallest number of negatives and of positives for a group's own rule.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
     keep_diagram : bool, default=False
-        Whether the rule, and a file of it, keeps the weights at each distinct score.
-        All of these are then held in memory.
+        Whether the rule, and its file, keep the weights at each distinct score, all of
+        which are then held in memory.
     holdout : float, default=0.0
-        Share of the rows to judge the rule by instead of fitting it; which rows these
-        are depends on their numbers in the table alone.
+        Share of rows to evaluate the rule on instead of fitting it. The choice depends
+        only on row numbers in the table.
     drop_missing : bool, default=False
-        Leave out rows that lack a value; without it they are an error.
+        Whether to leave out rows with missing values, which otherwise raise an error.
     dialect : Dialect, default=None
         How CSV and TSV are written: delimiter, decimal mark, encoding.
     metadata : mapping, default=None
         Tags to save with the rule.
     memory : int, default=None
-        Bytes to work in; None is 10**9, or half of what the container has if that is
-        less. Rows that do not fit wait on disk; the rule itself, and
-        Python, come on top.
+        Bytes for the rows; None is 10**9, or half of the container's memory if that is
+        less. Rows that do not fit are kept on disk. The rule itself and Python need
+        memory in addition.
     temp : path-like, default=None
-        Folder for what waits on disk; the system's own if None.
+        Folder for temporary files; None is the system's.
     progress : callable, default=None
-        Called with the number of rows read, and of how many or None.
+        Called with the number of rows read, and the total or None.
 
     Returns
     -------
     Fit
-        The rule, and what to know about it.
+        The rule, with facts about its fit.
 
     Warns
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001 divided by the number
-        of rules). Groups whose weights are not all whole are not tested.
+        of rules). Groups with real weights are not tested.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def fit_table(
     ...     fit = fit_table(path)
     >>> fit.rule.bounds([2])
     array([[0.33333333, 0.66666667]])
-    >>> fit.auc  # one pair of a 0 and a 1 in order, the other not
+    >>> fit.auc  # one (0, 1) pair in order, the other not
     0.5
     """
     if memory is None:
@@ -240,7 +240,7 @@ def fit_table(
     named |= {"count": count, "positives": positives, "label": label}
     check_counts(named)
     if count is not None:
-        del named["label"]  # or one would be looked for
+        del named["label"]  # or one would be searched for
     with Scratch(temp) as scratch:
         table = InputTable(files, scratch, dialect)
         roles = find_roles(table, named, pos_label=pos_label)
@@ -256,7 +256,7 @@ def fit_table(
             minimum=minimum,
             increasing=increasing,
             keep_diagram=validation.as_flag(keep_diagram, "keep_diagram"),
-            # How far weights scatter within a cell is not collected.
+            # The variance of weights within a cell is not collected.
             has_cells=weight is None,
         )
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
@@ -278,16 +278,16 @@ def fit_table(
 
 
 class CalibrationRows(NamedTuple):
-    """Rows to calibrate with: single ones, or counts of equal ones."""
+    """Calibration rows: single ones, or counts of equal ones."""
 
     scores: FloatArray
-    positives: Mask | FloatArray  # labels of rows, or how many of the counts
+    positives: Mask | FloatArray  # labels of rows, or number of positives in counts
     counts: FloatArray | None = None
     groups: IntArray | None = None  # codes
 
     @staticmethod
     def joined(parts: Sequence[CalibrationRows]) -> CalibrationRows:
-        """Put rows together that have the same columns."""
+        """Concatenate rows with the same columns."""
         columns: Any = (
             None if column[0] is None else np.concatenate(column)
             for column in zip(*parts, strict=True)
@@ -301,18 +301,18 @@ class CalibrationRows(NamedTuple):
 
     @property
     def magnitudes(self) -> Magnitudes:
-        """What decides the scale of the weights."""
+        """What determines the scale of the weights."""
         if self.counts is None:
             return Magnitudes({}, 0)  # rows of weight one are whole
         return magnitudes(self.counts, np.asarray(self.positives, np.float64))
 
     def weighted(self) -> WeightedRows:
-        """Return the rows, whatever their group, with a weight each."""
+        """Return the rows of all groups, each with a weight."""
         counts = np.ones(self.scores.size) if self.counts is None else self.counts
         return WeightedRows(self.scores, counts, np.asarray(self.positives, np.float64))
 
     def diagram(self, scale: int) -> Diagram:
-        """Count the rows, whatever their group, in units of 2**-scale."""
+        """Count the rows of all groups in units of 2**-scale."""
         if self.counts is None:
             return Diagram.from_rows(self.scores, self.positives)
         return self.weighted().diagram(scale)
@@ -321,12 +321,12 @@ class CalibrationRows(NamedTuple):
 class Collector:
     """Diagrams of rows, one for each group.
 
-    Rows wait until counting them would take seven eighths of the memory; then, or when
-    diagrams are asked for, they are counted. The diagrams stay if they fit into the
-    last eighth, as they do for scores that repeat; if not, they go to disk as sorted
-    runs. Diagrams of groups always stay: a rule set holds them. Weights that are not
-    whole can be counted only when all have come, on which their scale depends: until
-    then their rows wait on disk.
+    Rows are collected until counting them would take seven eighths of the memory; then,
+    or when diagrams are requested, they are counted. Diagrams stay in memory if they
+    fit into the last eighth, as with repeated scores; otherwise they go to disk as
+    sorted runs. Diagrams of groups always stay in memory, since a rule set holds them.
+    The scale of real weights depends on all of them, so their rows are kept on disk
+    until all have been read.
     """
 
     def __init__(
@@ -335,7 +335,7 @@ class Collector:
         self._memory = memory
         self._grouped = grouped
         self._scratch = scratch
-        self._weights = weights  # as messages call them
+        self._weights = weights  # their name in messages
         self._waiting: list[CalibrationRows] = []
         self._n_waiting = 0
         self._magnitudes = Magnitudes()
@@ -349,7 +349,7 @@ class Collector:
         return self._runs is not None or self._waiting_on_disk is not None
 
     def add(self, rows: CalibrationRows) -> None:
-        """Take some rows."""
+        """Add rows."""
         if rows.scores.size:
             self._magnitudes += rows.magnitudes
             self._waiting.append(rows)
@@ -363,13 +363,13 @@ class Collector:
                     self._make_room()
 
     def take_rows(self) -> CalibrationRows | None:
-        """Hand over all rows, if they are single rows of which none is counted yet."""
+        """Hand over all rows, if they are single rows that were not counted yet."""
         if self._grouped or self._diagrams or self._runs or not self._waiting:
             return None
         return None if self._waiting[0].counts is not None else self._taken()
 
     def count(self) -> int:
-        """Count all rows, now that no more will come; return the scale of all units."""
+        """Count all rows, once there are no more; return the scale of all units."""
         scale = self._scale()
         if self._waiting_on_disk is not None:
             self._put_rows_on_disk()
@@ -394,11 +394,11 @@ class Collector:
         return {code: own[0] for code, own in self._diagrams.items()}
 
     def _scale(self) -> int:
-        """Return the scale of the weights that have come, or refuse them."""
+        """Return the scale of the weights so far, or raise."""
         return scale_for(self._magnitudes, self._weights)
 
     def _count(self, scale: int) -> None:
-        """Count the rows that wait in memory."""
+        """Count the rows that are in memory."""
         for code, rows in self._taken_by_group():
             self._add_diagram(code, rows.diagram(scale))
 
@@ -409,7 +409,7 @@ class Collector:
             self._waiting_on_disk.add(code, rows.weighted())
 
     def _add_diagram(self, code: int, diagram: Diagram) -> None:
-        if diagram.scores.size:  # all weights may vanish beside those of other rows
+        if diagram.scores.size:  # all weights may be negligible next to other rows'
             self._diagrams.setdefault(code, []).append(diagram)
 
     def _taken_by_group(self) -> list[tuple[int, CalibrationRows]]:
@@ -421,7 +421,7 @@ class Collector:
         return [(code, rows.where(own)) for code, own in rows_by_code(rows.groups)]
 
     def _taken(self) -> CalibrationRows:
-        """Return the rows that wait; from now on none does."""
+        """Return the uncounted rows, and forget them."""
         rows = CalibrationRows.joined(self._waiting)
         self._waiting, self._n_waiting = [], 0
         return rows
@@ -446,7 +446,7 @@ class Collector:
 
 @dataclass(slots=True)
 class _Collected:
-    """What was made of the rows."""
+    """The result of reading all rows."""
 
     kept: Collector
     held: Collector
@@ -456,7 +456,7 @@ class _Collected:
     weights: FloatArray = field(default_factory=lambda: np.zeros((2, 2)))
 
     def weigh(self, rows: CalibrationRows) -> None:
-        """Add up weights and their squares, of zeros and of ones."""
+        """Sum weights and their squares, separately for zeros and ones."""
         weights: Any = rows.counts
         ones = rows.positives > 0
         for label, own in enumerate((weights[~ones], weights[ones])):
@@ -510,7 +510,7 @@ def _collected(
 def calibration_rows(
     rows: KeptRows, roles: Mapping[str, RoleColumn]
 ) -> tuple[IntArray, CalibrationRows]:
-    """Return row numbers and rows; those of weight 0 are as if they were not there."""
+    """Return row numbers and rows; rows of weight 0 are ignored."""
     values = rows.values
     counts: Any = values.get("weight", values.get("count"))
     if "label" in values:
@@ -535,7 +535,7 @@ def calibration_rows(
 
 
 def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str:
-    """Say where all rows have gone, and what to do."""
+    """Explain why no rows are left, and what to do."""
     if n_held_out:
         return f"--holdout {holdout:g} took all {n_held_out:,} of them. Hold out fewer."
     if not reader.n_rows:
@@ -549,13 +549,13 @@ def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str
 
 
 def _weights_column(reader: RowReader) -> str | None:
-    """Return the column that rows are weighed by; None if they all weigh the same."""
+    """Return the column of weights; None if all rows have the same weight."""
     roles = reader.roles.get("weight"), reader.roles.get("count")
     return next((role.column for role in roles if role is not None), None)
 
 
 def is_held_out(row_numbers: IntArray, share: float) -> Mask:
-    """Tell which rows are held out: those whose number, from 0, has a small hash."""
+    """Return a mask of held-out rows: those whose number, from 0, has a small hash."""
     odd = np.uint64(0x9E3779B97F4A7C15)
     hashes = mixed((row_numbers.astype(np.uint64) + np.uint64(1)) * odd)
     return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
@@ -564,7 +564,7 @@ def is_held_out(row_numbers: IntArray, share: float) -> Mask:
 def with_fitted_rows(
     fingerprint: Fingerprint, rows: CalibrationRows, *, counted: bool
 ) -> Fingerprint:
-    """Add rows to a fingerprint; counts as the rows that they count."""
+    """Add rows to a fingerprint; a count is added as the rows it stands for."""
     counts, positives = rows.counts, rows.positives
     if counts is None or not counted or (counts % 1 + positives % 1).any():
         return fingerprint.with_rows(rows.scores, positives > 0)
@@ -580,7 +580,7 @@ def _fitted(
     keep_diagram: bool,
     has_cells: bool,
 ) -> tuple[Rule | RuleSet, float, int]:
-    """Fit to what was collected, by groups if they have names, and warn of groups.
+    """Fit to the collected rows, by group if groups have names, and warn about groups.
 
     Also returns the AUC, and the scale of the weights: 0 if they are whole.
     """
@@ -596,7 +596,7 @@ def _fitted(
         Diagram.sum(auc.watch(collector.parts()))
         return rule_set, auc.value, scale
     if not keep_diagram and (rows := collector.take_rows()) is not None:
-        # They are all in memory, and need not be counted first.
+        # All rows are in memory, and need not be counted first.
         classes = sorted_classes(rows.scores, rows.positives)
         rule = rule_of_classes(classes, increasing=increasing)
         return rule, mann_whitney_of_classes(classes).auc, 0
@@ -606,7 +606,7 @@ def _fitted(
         rule = rule_of_diagram(diagram, increasing=increasing)
         rule = rule if has_cells else rule.with_cells(None)
         return with_diagram(rule, diagram) if keep_diagram else rule, auc.value, scale
-    passes: Iterator[Any] = iter([auc.watch, iter])  # the first of two counts pairs
+    passes: Iterator[Any] = iter([auc.watch, iter])  # the first pass counts pairs
     rule = fit_rule_from_parts(
         lambda: next(passes)(collector.parts()), scale=scale, increasing=increasing
     )
@@ -614,7 +614,7 @@ def _fitted(
 
 
 def _notes(roles: Mapping[str, RoleColumn]) -> tuple[str, ...]:
-    """Say how labels were read, where that is not obvious."""
+    """Return how labels were interpreted, where that is not obvious."""
     label = roles.get("label")
     note = label.understood if isinstance(label, Labels) else None
     return () if note is None else (note,)
@@ -623,7 +623,7 @@ def _notes(roles: Mapping[str, RoleColumn]) -> tuple[str, ...]:
 def own_tags(
     roles: Mapping[str, RoleColumn], pos_label: str | None, fingerprint: Fingerprint
 ) -> dict[str, str]:
-    """Return what predicting and evaluating will ask for."""
+    """Return the tags that predicting and evaluating need."""
     names = {SCORE_TAG: "score", LABEL_TAG: "label", GROUP_TAG: "group"}
     tags = {t: roles[role].column for t, role in names.items() if role in roles}
     label = roles.get("label")
@@ -646,7 +646,7 @@ def _check_options(
 
 
 def check_tags(metadata: Mapping[str, Any] | None) -> None:
-    """Refuse tags that look like our own."""
+    """Raise for tags that look like our own."""
     if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
         msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
         raise InvalidParameter(msg)
@@ -655,7 +655,7 @@ def check_tags(metadata: Mapping[str, Any] | None) -> None:
 def _evaluated(
     rule: Rule | RuleSet, held: Collector, names: list[Any] | None
 ) -> HoldoutResult:
-    """Evaluate a rule, or the rule of each group, by the rows held out."""
+    """Evaluate a rule, or the rule of each group, on the held-out rows."""
     held.count()
     pairs: Iterable[tuple[Rule, Diagram]]
     if isinstance(rule, RuleSet):
@@ -680,7 +680,7 @@ def _evaluated(
 
 
 def _losses(part: Diagram, p: FloatArray) -> FloatArray:
-    """Sum the losses of a probability for each score."""
+    """Sum the losses of a probability over rows."""
     each = (
         row_losses(p, part.negatives, part.positives, loss) for loss in ("log", "brier")
     )

@@ -1,9 +1,9 @@
 """JSON lines: one object per line.
 
-Arrow parses blocks of lines, thirty times faster than Python, given the type of each
-column, which the first lines tell. A block that Arrow rejects, or would read
-differently from Python, is read again by Python, line by line: Python's reading is the
-definition, and its errors name the line. Only one block is in memory at a time.
+Arrow parses blocks of lines, thirty times faster than Python, with column types taken
+from the first lines. A block that Arrow rejects, or would read differently from Python,
+is read again by Python, line by line: Python's result is the definition, and its errors
+name the line. Only one block is in memory at a time.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from abers.tables.files import ReadOptions, Source
 
-RAW = "\0raw"  # name of a column that holds each object as it was written
+RAW = "\0raw"  # name of a column with each object's original text
 MIB = 2**20
 LONGEST_LINE = 4 * MIB
 BLOCK_LINES = 2**14
 BLOCK_CELLS = 2**22  # of a block as a table: short lines may have many nulls
-FIRST_LINES = 1000  # that tell names and types
+FIRST_LINES = 1000  # used to find names and types
 TYPES: dict[frozenset[type], pa.DataType] = {
     frozenset(): pa.null(),
     frozenset([bool]): pa.bool_(),
@@ -46,9 +46,9 @@ WORDS = {
     pa.float64(): "numbers",
     pa.string(): "text",
 }
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # which no encoding has
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no encoding has them
 EXACT_BOUNDS = {pa.int64(): 2**63, pa.float64(): 2**53}
-INTEGER_BOUND = 2**53  # from which on two integers may be the same double
+INTEGER_BOUND = 2**53  # from here on, two integers may be the same double
 
 
 class Block(NamedTuple):
@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An object, and its line."""
+    """An object, and its line number."""
 
     line: int
     text: str
@@ -100,7 +100,7 @@ class _Kinds:
 
     @property
     def type(self) -> pa.DataType:
-        """The type to read them as: JSON text if they have no common type."""
+        """The type to read: JSON text if there is no common type."""
         return self.common_type or pa.string()
 
 
@@ -118,9 +118,9 @@ class _Object(dict[str, Any]):
 class JsonReader:
     """A file of objects, one per line.
 
-    The columns are those of the first lines, or with `ReadOptions.whole` those of all
-    lines, which are then read twice. A column that is read by name must hold values of
-    one kind. If all columns are read, those of several kinds become JSON text.
+    The columns come from the first lines, or, with `ReadOptions.whole`, from all lines,
+    which are then read twice. A column read by name must hold values of one kind. If
+    all columns are read, those of mixed kinds become JSON text.
     """
 
     n_rows = None
@@ -139,7 +139,7 @@ class JsonReader:
         self.schema = pa.schema([(n, c.type) for n, c in self._columns.items()])
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Read the rows; the column `RAW` is each object as it was written."""
+        """Read the rows; the column `RAW` is each object's original text."""
         names = self.schema.names if columns is None else list(columns)
         learnt = self._columns
         kinds = {n: learnt.get(n, _Kinds()).copy() for n in names if n != RAW}
@@ -166,7 +166,7 @@ class JsonReader:
             first += batch.num_rows
 
     def _blocks(self, n_lines: int) -> Iterator[Block]:
-        """Read blocks of at most so many lines; fewer if they are long."""
+        """Read blocks of at most this many lines; fewer if they are long."""
         lines: list[bytes] = []
         number, n_bytes = 1, 0
         opened = io.BufferedReader(self.source.open(), MIB)
@@ -223,17 +223,17 @@ class JsonReader:
             yield Row(number, text, values)
 
     def has(self, name: str) -> bool:
-        """Return whether objects of the first lines have a field, such as a.b."""
+        """Return whether objects in the first lines have a field, such as a.b."""
         block = next(self._blocks(FIRST_LINES))
         return any(self._value(row, name) is not None for row in self._rows(block))
 
     def _with_columns(self, row: Row, columns: Iterable[str]) -> Row:
-        """Return a row with some of its values, because the others may be large."""
+        """Return a row with only these values, since others may be large."""
         pairs = [(name, self._value(row, name)) for name in columns]
         return row._replace(values=_Object(pairs))
 
     def _value(self, row: Row, name: str) -> Any:
-        """Return a value of an object; in a.b, that of b in the object a."""
+        """Return a value of an object; a.b is b in the object a."""
         value: Any = row.values
         for part in [name] if name in value else name.split("."):
             if not isinstance(value, _Object):
@@ -274,7 +274,7 @@ class JsonReader:
     def _check_kinds(
         self, name: str, column: _Kinds, values: list[Any], first: int
     ) -> None:
-        """Raise if a value is of another kind than those before it."""
+        """Raise if a value has a different kind from earlier ones."""
         if column.common_type is None:  # find out where in the file
             column.kinds, column.largest = set(), 0
         for row, value in enumerate(values, start=first):
@@ -324,13 +324,13 @@ class JsonReader:
 def _arrow_columns(
     block: Block, columns: Mapping[str, _Kinds], *, unexpected: str
 ) -> dict[str, pa.Array] | None:
-    """Read columns with Arrow; None if it cannot, or would differ from Python."""
+    """Read columns with Arrow; None if it fails, or might differ from Python."""
     import pyarrow.json as pa_json
 
     if any(column.common_type is None for column in columns.values()):
         return None
     # To Arrow, line breaks are spaces. If there is one between any two objects, and as
-    # many objects as lines, each line is one object. A first null would crash it.
+    # many objects as lines, each line is one object. A leading null would crash it.
     text = block.text
     n_lines = len(block.lines)
     between = text.count(b"}\n{")
@@ -350,7 +350,7 @@ def _arrow_columns(
     if table.num_rows != n_lines:
         return None
     arrays = {name: table.column(name).combine_chunks() for name in columns}
-    # Large doubles may have been written as integers that no double equals.
+    # Large doubles may come from integers that no double equals.
     is_inexact = any(
         pa.types.is_floating(values.type) and _magnitude(values) >= INTEGER_BOUND
         for values in arrays.values()
@@ -364,7 +364,7 @@ def _magnitude(values: pa.Array) -> Any:
 
 
 def _lines(block: Block) -> pa.Array:
-    """Return the lines of a block as text, by reading them as CSV of one column."""
+    """Return the lines of a block as text, read as CSV with one column."""
     import pyarrow.csv as pa_csv
 
     text = block.text
@@ -373,7 +373,7 @@ def _lines(block: Block) -> pa.Array:
         pa_csv.ReadOptions(
             use_threads=False, block_size=len(text) + 1, column_names=[RAW]
         ),
-        # A control character, which JSON text does not contain.
+        # A control character, which cannot occur in JSON text.
         pa_csv.ParseOptions(delimiter="\x01", quote_char=False),
         pa_csv.ConvertOptions(column_types={RAW: pa.string()}),
     )

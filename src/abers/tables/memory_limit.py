@@ -1,4 +1,4 @@
-"""The memory that the container of this process allows, by its control group."""
+"""The memory limit of this process's container, from its control group."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 ROOT = Path("/")
 GROUPS = "sys/fs/cgroup"
-UNLIMITED = 2**60  # version 1 says a huge number where there is no limit
+UNLIMITED = 2**60  # version 1 has a huge number instead of no limit
 
 
 def container_limit(root: Path = ROOT) -> int | None:
-    """Return the bytes that the container may use; None if it has no limit.
+    """Return the container's memory limit in bytes; None if there is none.
 
-    Of version 2 each folder from that of the process up may have a limit; inside a
-    container the process is often told its path outside, which is not there.
+    In version 2, each folder from the process's own upwards may have a limit. Inside a
+    container, the reported path is often that outside, which does not exist.
     """
     version_1 = root / GROUPS / "memory/memory.limit_in_bytes"
     files = [version_1, root / GROUPS / "memory.max"]
@@ -29,7 +29,7 @@ def container_limit(root: Path = ROOT) -> int | None:
 
 
 def usual_memory(most: int, root: Path = ROOT) -> int:
-    """Return the memory of a fit if none is named: `most`, or half of the container's.
+    """Return the default memory of a fit: `most`, or half of the container's.
 
     The other half is for Python and for the rule itself.
     """

@@ -52,15 +52,15 @@ PROTECTED = "protected"  # the column of protected probabilities
 
 
 class StreamLabels(Labels):
-    """Labels of new rows, among which there may be no positive one."""
+    """Labels of new rows, possibly none of them positive."""
 
     def check_seen(self) -> None:
-        """Accept that."""
+        """Accept that the positive value did not occur."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How the files of a stream are read; None where the state knows."""
+    """How to read the files of a stream; None where the state decides."""
 
     score: str | None = None
     label: str | None = None
@@ -70,31 +70,31 @@ class StreamOptions:
     drop_missing: bool = False
     dialect: Dialect | None = None
     progress: Progress | None = None
-    protect: str | None = None  # file to write protected probabilities to
+    protect: str | None = None  # file for protected probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamRows:
-    """The rows of a file; a label is -1 where it is not known."""
+    """The rows of a file; an unknown label is -1."""
 
-    scores: FloatArray | None  # None: it brings labels of rows that are elsewhere
+    scores: FloatArray | None  # None: only labels, of rows in other files
     labels: NDArray[np.int64]
     ids: list[str]
     groups: list[str] | None
-    n_missing: int  # rows left out, for they lack a value
-    columns: dict[str, str]  # tags that name them
+    n_missing: int  # rows left out because of missing values
+    columns: dict[str, str]  # tags with their names
 
 
 class IssuedRows(NamedTuple):
     """Protected probabilities of the rows of a file."""
 
-    ids: list[str]  # none if rows have none
+    ids: list[str]  # empty if rows have no ids
     scores: FloatArray
     probabilities: FloatArray
 
 
 class Refusal(NamedTuple):
-    """A file of which nothing was taken."""
+    """A file that was refused as a whole."""
 
     file: str
     sentence: str
@@ -105,19 +105,19 @@ class RunFacts:
     """What a run has done with its files."""
 
     read: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)  # they were read before
+    skipped: list[str] = field(default_factory=list)  # read before
     refused: list[Refusal] = field(default_factory=list)
     n_rows: int = 0
-    n_labels: int = 0  # that came for rows which wait for one
-    n_missing: int = 0  # rows left out, for they lack a value
-    n_other_groups: int = 0  # rows left out, for their group was not calibrated
-    n_late_labels: int = 0  # of rows that were tested or dropped before
-    issued: list[IssuedRows] = field(default_factory=list)  # of each file of rows
+    n_labels: int = 0  # of waiting rows
+    n_missing: int = 0  # rows left out because of missing values
+    n_other_groups: int = 0  # rows left out, in groups without calibration rows
+    n_late_labels: int = 0  # of rows already tested or dropped
+    issued: list[IssuedRows] = field(default_factory=list)  # one per file of rows
     written: str | None = None  # the file of protected probabilities
 
 
 class MonitorFile:
-    """A monitor and the file that it is kept in; nothing is written before `save`."""
+    """A monitor and the file of its state; nothing is written before `save`."""
 
     def __init__(self, path: str, monitor: FileMonitor, *, is_new: bool) -> None:
         self.path = path
@@ -129,7 +129,7 @@ class MonitorFile:
     def start(
         cls, path: str, files: Sequence[str], options: StreamOptions, **settings: Any
     ) -> MonitorFile:
-        """Begin with calibration rows, which the files hold."""
+        """Start from files of calibration rows."""
         names = _files(files)
         tables = [_read(name, {}, options, calibrates=True) for name in names]
         columns = tables[0].columns
@@ -152,7 +152,7 @@ class MonitorFile:
 
     @classmethod
     def load(cls, path: str) -> MonitorFile:
-        """Go on with a state."""
+        """Continue from a saved state."""
         check_state(path)
         monitor = load(path)
         if not isinstance(monitor, FileMonitor):
@@ -164,7 +164,7 @@ class MonitorFile:
         return cls(path, monitor, is_new=False)
 
     def follow(self, files: Sequence[str], options: StreamOptions) -> None:
-        """Take each file that was not read before, all of it or nothing."""
+        """Add each new file, completely or not at all."""
         if options.protect is not None:
             self.monitor.check_protects()
         n_before = len(self.monitor.ledger)
@@ -185,17 +185,17 @@ class MonitorFile:
         self.monitor.judge(n_before)
 
     def wait(self, max_wait: int) -> None:
-        """Wait for labels so many rows from now on."""
+        """From now on, wait this many rows for a label."""
         self.monitor.set_max_wait(max_wait)
         self.is_changed = True
 
     def write_protected(
         self, path: str, options: StreamOptions, *, force: bool
     ) -> None:
-        """Write what was issued; nothing if no file has brought rows.
+        """Write what was issued; nothing if there were no files with rows.
 
-        Before the state is saved: after a failure between the two, the same rows get
-        the same numbers again.
+        This comes before the state is saved: after a failure between the two, the same
+        rows get the same numbers again.
         """
         if not self.run.issued:
             return
@@ -221,7 +221,7 @@ class MonitorFile:
         self.run.written = path
 
     def save(self, *, force: bool) -> None:
-        """Write the state, whole or not at all."""
+        """Write the state atomically."""
         save(self.monitor, self.path, force=force or not self._is_new)
 
     def _take(self, file: FileFacts, options: StreamOptions) -> None:
@@ -250,7 +250,7 @@ class MonitorFile:
 
 
 def check_state(path: str) -> None:
-    """Refuse a state that is not there."""
+    """Raise if there is no state."""
     if not Path(path).exists():
         msg = (
             f"{path!r} must be the state of a monitor; there is no such file. "
@@ -266,10 +266,10 @@ def _read(
     *,
     calibrates: bool = False,
 ) -> StreamRows:
-    """Read the rows of a file, or labels alone."""
+    """Read the rows of a file, or its labels alone."""
     fitted = FittedColumns.of(tags)
     with Scratch() as scratch:
-        # A label may come late, in the file as in time.
+        # A label may come later in the file, or in a later file.
         table = InputTable([name], scratch, options.dialect, whole=True)
         roles = _roles(table, tags, options, fitted, calibrates=calibrates)
         reader = RowReader(
@@ -312,7 +312,7 @@ def _roles(
     *,
     calibrates: bool,
 ) -> dict[str, RoleColumn]:
-    """Return the column of each role; without scores if the file brings labels."""
+    """Return the column of each role; without scores if the file has labels only."""
     ids = options.id if options.id is not None else tags.get(ID_TAG)
     groups = options.by if options.by is not None else tags.get(GROUP_TAG)
     with_labels = options.label is not None or has_labels(table, fitted)
@@ -351,7 +351,7 @@ def _texts(
 
 
 def _files(files: Sequence[str]) -> list[str]:
-    """Return the names of files that can be told apart."""
+    """Return the distinct files."""
     sources = sources_of(files)
     for source in sources:
         if source.is_pipe or not source.is_local:
@@ -370,7 +370,7 @@ def _facts_of(name: str) -> FileFacts:
 
 
 def _sentence(error: Exception, name: str) -> str:
-    """Say why a file was refused."""
+    """Return the reason why a file was refused."""
     if isinstance(error, OSError):
         return f"{error.strerror or error}: {name!r}."
     return str(error)

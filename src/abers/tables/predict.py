@@ -1,4 +1,4 @@
-"""Predict: a table in, the same table with the columns that a rule adds out."""
+"""Predict: a table in, the same table with a rule's predictions out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from abers.core.rule_set import RuleSet
     from abers.tables.files import Dialect, Progress, StrPath
 
-CALIBRATOR_KEY = "abers:calibrator-sha256"  # in files that can keep it
+CALIBRATOR_KEY = "abers:calibrator-sha256"  # in formats with metadata
 ON_MISSING = get_args(OnMissing)
 
 
@@ -57,51 +57,50 @@ def predict_table(
 ) -> PredictionCounts:
     """Add lower, upper and probability to each row of a table.
 
-    All other columns, and the order of rows, stay as they are. Rows are read and
-    written in batches, so tables may be of any size.
+    All other columns and the order of rows are unchanged. Rows are read and written in
+    batches, so tables may be of any size.
 
     Parameters
     ----------
     rule : Rule, RuleSet, Calibrator or PooledRule
-        What predicts.
+        The predictor.
     files : path-like or sequence of path-like
         As for `fit_table`.
     to : path-like
-        The file to write; its name tells the format and the compression. `-` writes to
+        The file to write; its name gives the format and the compression. `-` writes to
         standard output, in the format of the input.
     score : str or sequence of str, default=None
-        Column of scores; the one of the fit, or found by its usual name if the rule
-        does not remember one. A calibrator of several columns needs them all, or
-        patterns of them.
+        Column of scores; by default the one of the fit, or, if unknown, one with a
+        usual name. For a calibrator with several columns, all of them or patterns.
     by : str, default=None
         Column of groups, for a rule set; the one of the fit.
     prefix : str, default=""
-        What the names of the new columns begin with.
+        Prefix of the names of the new columns.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
     prior : float, default=None
-        The share of positives among these rows, if it is another than among the
-        calibration rows; see `adjust_prior` for what that assumes.
+        The share of positives among these rows, if it differs from that of the
+        calibration rows; see `adjust_prior` for the assumption.
     missing : {"null", "error"}, default="null"
-        What a row without a score gives.
+        What to do with rows without a score.
     format : str, default=None
-        The format to write, such as "parquet", if the name does not tell.
+        The output format, such as "parquet", if the name does not show it.
     dialect : Dialect, default=None
-        How CSV and TSV are written: delimiter, decimal mark, encoding. Files that are
-        written follow it, too.
+        How CSV and TSV are written: delimiter, decimal mark, encoding. It also applies
+        to the output.
     force : bool, default=False
         Whether an existing file may be replaced.
     metadata : mapping of str to str, default=None
-        What Parquet and Arrow files are to keep beside their columns.
+        Metadata for Parquet and Arrow files.
     temp : path-like, default=None
-        Folder for what must wait on disk; the system's own if None.
+        Folder for temporary files; None is the system's.
     progress : callable, default=None
-        Called with the number of rows read, and of how many or None.
+        Called with the number of rows read, and the total or None.
 
     Returns
     -------
     PredictionCounts
-        How many rows there were, and how many without a score.
+        How many rows there were, in total and without a score.
     """
     added = AddedColumns(rule, loss=loss, prior=prior)
     add_columns(
@@ -138,7 +137,7 @@ def add_columns(
     temp: StrPath | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Write a table with the columns that a rule adds; see `predict_table`."""
+    """Write a table with a rule's predictions added; see `predict_table`."""
     validation.check_choice(missing, ON_MISSING, "missing")
     if format is not None:
         validation.check_choice(format, tuple(FORMATS), "format")
@@ -165,17 +164,17 @@ def add_columns(
             for batch in table.batches(columns, progress=progress):
                 added = new.arrays_of(batch, is_complete=missing == "error")
                 old = batch.columns
-                if raw:  # which keeps all that the file has
+                if raw:  # the reader keeps every original value
                     old = old.select([raw, *table.partition])
                 if is_converted:
-                    old = batch.select(table.columns)  # which checks that it is text
+                    old = batch.select(table.columns)  # checks that it is text
                 extended = pa.schema([*old.schema, *fields], schema.metadata)
                 writer.write(pa.record_batch([*old.columns, *added], schema=extended))
             writer.close()
 
 
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
-    """Return the format given, or that of the file name, or else that of the input."""
+    """Return the format given, else that of the file name, else that of the input."""
     named, compression = named_format(path)
     ending = "" if path == STDOUT or compression else Path(path).suffix
     if given is None and named is None and ending:
@@ -197,10 +196,10 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
 
 
 def _new_fields(table: InputTable, new: AddedColumns, prefix: str) -> list[pa.Field]:
-    """Return the new columns; refuse to overwrite one."""
+    """Return the new columns; raise if one exists already."""
     try:
         prefix.encode()
-    except UnicodeEncodeError as cause:  # bytes of a command line that are not UTF-8
+    except UnicodeEncodeError as cause:  # the command line had bytes that are not UTF-8
         msg = f"prefix must be text; got {prefix!r:.40}."
         raise InvalidParameter(msg) from cause
     fields = [pa.field(prefix + name, kind) for name, kind in new.types.items()]

@@ -1,7 +1,7 @@
-"""Predictors: the columns that a rule or a calibrator reads, and those that it adds.
+"""Predictors: the columns that a rule or a calibrator reads and adds.
 
-A predictor is whatever `abers.load` gives that has `probability`, and `bounds` unless
-it has none. What it adds is the same for tables and for frames of Spark and Dask.
+A predictor is whatever `abers.load` returns that has `probability`, and usually
+`bounds`. It adds the same columns to tables and to Spark and Dask frames.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TWO = 2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many scores a predictor reads, and what it gives for them.
+    """How many scores a predictor reads, and what it returns for them.
 
     >>> import abers
     >>> Shape.of(abers.fit_rule([1, 2, 3], [0, 1, 0])).n_scores
@@ -66,7 +66,7 @@ class Shape:
 
     @staticmethod
     def of(predictor: Any) -> Shape:
-        """Ask a predictor; raise if it does not predict probabilities."""
+        """Inspect a predictor; raise if it does not predict probabilities."""
         if isinstance(predictor, RuleSet):
             predictor = predictor.pooled
         probability = getattr(predictor, "probability", None)
@@ -87,17 +87,17 @@ class Shape:
 
     @property
     def is_binary(self) -> bool:
-        """Whether one probability says all."""
+        """Whether a single probability describes a row."""
         return len(self.classes) == TWO
 
     @property
     def n_scores(self) -> int:
-        """Number of columns of scores: by model, then by class if there are many."""
+        """Number of columns of scores: by model, then by class with more than two."""
         return self.n_models * (1 if self.is_binary else len(self.classes))
 
     @property
     def new_columns(self) -> list[str]:
-        """Names of what is added; of many classes, those of the first class first."""
+        """Names of the added columns; with more than two classes, class by class."""
         added = ADDED if self.has_bounds else ADDED[-1:]
         if self.is_binary:
             return list(added)
@@ -112,7 +112,7 @@ class ScoreColumns:
     ) -> None:
         self.names = list(names)
         self._is_single = predictor is None or is_rule(predictor)
-        self._n_added = 1  # columns that must add up to 1
+        self._n_added = 1  # number of columns that must add up to 1
         if getattr(predictor, "reads", None) == "probability":
             allowed, shape = PROBABILITIES, Shape.of(predictor)
             # Several columns per model are the probabilities of all classes.
@@ -123,7 +123,7 @@ class ScoreColumns:
 
     @staticmethod
     def of_table(predictor: Any, table: InputTable, named: Any) -> ScoreColumns:
-        """Find the columns that are named, or those of the fit, or a usual one."""
+        """Find the columns: those named, those of the fit, or the usual one."""
         if predictor is None or is_rule(predictor):
             tags = {} if predictor is None else predictor.metadata
             names = [column(table, named, "score", fitted=tags.get(SCORE_TAG))]
@@ -135,9 +135,9 @@ class ScoreColumns:
     def scores(
         self, values: Mapping[str, Any], place: Callable[[int], str] | None = None
     ) -> FloatArray:
-        """Return the scores of roles that were read, as the predictor takes them.
+        """Return the scores that were read, in the form that the predictor takes.
 
-        With `place`, which says where a row stands, probabilities must add up to 1.
+        With `place`, which names a row, probabilities must add up to 1.
         """
         if self._is_single:
             single: FloatArray = values["score 0"]
@@ -149,12 +149,12 @@ class ScoreColumns:
 
 
 def is_rule(predictor: Any) -> bool:
-    """Tell a rule, or rules for groups, from what reads scores of models or classes."""
+    """Return whether this is a rule or a rule set, not a calibrator."""
     return isinstance(predictor, Rule | RuleSet)
 
 
 def matching_columns(table: InputTable, wanted: Sequence[str]) -> list[str]:
-    """Return the columns that are named, or that match a pattern, each once."""
+    """Return the columns that are named or match a pattern, each once."""
     names: list[str] = []
     for pattern in wanted:
         own = [pattern] if table.has(pattern) else []
@@ -172,7 +172,7 @@ def matching_columns(table: InputTable, wanted: Sequence[str]) -> list[str]:
 def _columns_to_read(
     predictor: Any, table: InputTable, named: Sequence[str] | None
 ) -> list[str]:
-    """Return the columns that are named, or those of the fit; refuse another number."""
+    """Return the columns that are named, or those of the fit; check their number."""
     shape, fitted = Shape.of(predictor), getattr(predictor, "columns", ())
     wanted = len(fitted) or shape.n_scores
     if named is None and not fitted:
@@ -197,7 +197,7 @@ def check_sums(
     n_classes: int,
     place: Callable[[int], str],
 ) -> None:
-    """Raise if the probabilities of all classes, by one model, do not add up to 1."""
+    """Raise if the probabilities of all classes from one model do not add up to 1."""
     complete = ~np.isnan(scores).any(axis=1)
     for first in range(0, len(names), n_classes):
         table = scores[:, first : first + n_classes]
@@ -213,7 +213,7 @@ def check_sums(
 
 
 def group_column(predictor: Any, given: str | None, option: str = "--by") -> str | None:
-    """Return the column of groups, which rules for groups need: as given or fitted."""
+    """Return the column of groups that a rule set needs: as given or fitted."""
     if not isinstance(predictor, RuleSet):
         if given is not None:
             what = "rule" if isinstance(predictor, Rule) else "calibrator"
@@ -228,15 +228,15 @@ def group_column(predictor: Any, given: str | None, option: str = "--by") -> str
 
 
 def groups_of(rules: RuleSet, name: str) -> Groups:
-    """Return a reader of groups that have the type of those that were fitted."""
+    """Return a reader of groups, which have the type of the fit."""
     return Groups(name, type(next(iter(rules))))
 
 
 def rates_of(rule: Rule | RuleSet, prior: float) -> tuple[float, float]:
-    """Return the base rate that a rule is for, over all its groups, and the new one.
+    """Return the base rate of a rule, over all its groups, and the new one.
 
-    The odds of all groups change by one factor, that of the overall rates: positives
-    become as many times more frequent in each group.
+    The odds of all groups change by one factor, that of the overall rates: the ratio of
+    positives to negatives is multiplied by the same number in each group.
     """
     whole = rule.pooled if isinstance(rule, RuleSet) else rule
     new = validation.as_rate(prior, "prior")
@@ -254,10 +254,10 @@ class PredictionCounts:
     n_missing : int
         Rows without a score; their probabilities are null.
     n_rest : int
-        Rows predicted by the rule that small groups share.
+        Rows predicted by the rule for small groups.
     n_pooled : int
-        Rows predicted by the rule of all rows: their group was not seen, or is missing,
-        or is small where small groups share no rule.
+        Rows predicted by the rule of all rows: their group is unseen, missing, or small
+        and without a shared rule.
     """
 
     n_rows: int = 0
@@ -267,7 +267,7 @@ class PredictionCounts:
 
 
 class AddedColumns:
-    """What a predictor adds to a table: bounds and probability, of each class if many.
+    """What a predictor adds to a table: bounds and probability, for each class if many.
 
     >>> import abers
     >>> columns = AddedColumns(abers.fit_rule([1, 2, 3], [0, 1, 0]))
@@ -318,7 +318,7 @@ class AddedColumns:
         return self.read(scores.names, group)
 
     def read(self, scores: Sequence[str], group: str | None) -> list[str]:
-        """Take the names of the columns to read, and return them in one list."""
+        """Set the names of the columns to read, and return them in one list."""
         self._scores = ScoreColumns(self._predictor, scores)
         self._groups = None if group is None else groups_of(self._predictor, group)
         return [*scores, *([] if group is None else [group])]
@@ -337,7 +337,7 @@ class AddedColumns:
     ) -> list[pa.Array]:
         """Return the columns, null where a score is NaN.
 
-        Rules for groups need the place of each row's rule; see `places_of`.
+        A rule set needs the place of each row's rule; see `places_of`.
         """
         missing: Mask = np.isnan(scores)
         if missing.ndim > 1:
@@ -356,7 +356,7 @@ class AddedColumns:
             best = new[n_added - 1 :: n_added].argmax(axis=0)
             arrays.append(chosen_texts([*map(str, self.shape.classes)], best, missing))
         if self._actions is not None:
-            # Without bounds the probability is both of them.
+            # Without bounds, both bounds are the probability.
             ends = new[0::n_added], new[(1 if self.shape.has_bounds else 0) :: n_added]
             bounds = np.stack([end.T for end in ends], axis=-1)
             one = bounds[:, 0] if self.shape.is_binary else bounds
@@ -364,7 +364,7 @@ class AddedColumns:
         return arrays
 
     def _values(self, scores: FloatArray, places: IntArray | None) -> FloatArray:
-        """Return the new columns of rows that lack no score, end to end."""
+        """Return the new columns of complete rows, end to end."""
         parts = []
         if isinstance(self._predictor, RuleSet):
             at = np.empty(0, np.int64) if places is None else places
@@ -382,7 +382,7 @@ class AddedColumns:
         return table.reshape(len(scores), len(self.shape.new_columns)).T
 
     def _places(self, groups: Groups, batch: Batch) -> IntArray:
-        """Return the place of each row's rule, and count those without one."""
+        """Return the place of each row's rule, and count the rows without one."""
         codes, rules = groups.values(batch), self._predictor
         names = [*groups.names, None]  # -1 is the code of no group
         kinds = rules.kind_of(names)

@@ -1,7 +1,7 @@
-"""Rows: the columns of a table by their role, without the rows that lack a value.
+"""Rows: the columns of a table by their role, without incomplete rows.
 
-One reader serves every purpose. To fit, rows are handed on batch by batch; to evaluate
-or to train, all are held: 8 bytes a row for scores, 1 for labels, 8 for each of
+One reader serves every purpose. To fit, rows are passed on batch by batch; to evaluate
+or to train, all are held: 8 bytes per row for scores, 1 for labels, and 8 each for
 weights, groups and probabilities before calibration.
 """
 
@@ -42,24 +42,24 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-SAMPLE_SEED = 0  # of samples: the same rows in each run
-ALLOWED = {  # by role; other numbers may be any
+SAMPLE_SEED = 0  # of samples, so that each run uses the same rows
+ALLOWED = {  # by role; others may be any numbers
     **dict.fromkeys(("weight", "count", "positives"), WEIGHTS),
     **dict.fromkeys(("probability", "before"), PROBABILITIES),
 }
 
 
 class RoleColumn(Protocol):
-    """A column that plays a role, read as numbers or as codes."""
+    """A column with a role, read as numbers or as codes."""
 
     column: str
 
     def values(self, batch: Batch) -> NDArray[Any]:
-        """Return a value for each row: NaN, or the code -1, where it is missing."""
+        """Return a value for each row: NaN or the code -1 where it is missing."""
 
 
 class KeptRows(NamedTuple):
-    """The rows of a batch that lack nothing."""
+    """The complete rows of a batch."""
 
     batch: Batch
     places: IntArray  # of the rows in the batch
@@ -67,19 +67,19 @@ class KeptRows(NamedTuple):
 
     @property
     def row_numbers(self) -> IntArray:
-        """Their numbers in the table, from 0."""
+        """Row numbers in the table, from 0."""
         return self.batch.row_number + self.places
 
     def place(self, row: int) -> str:
-        """Say where one of them stands in its file."""
+        """Name one of these rows by its place in the file."""
         return self.batch.place(int(self.places[row]))
 
 
 class RowReader:
-    """The rows of a table that lack nothing; iterate once, then ask what was left out.
+    """The complete rows of a table; iterate once, then ask what was left out.
 
-    Columns are read in the order of their roles; the first that has a gap is the one
-    that the message names. Rows may lack a value in a role that is optional.
+    Columns are read in the order of their roles, and a message names the first that has
+    a gap. Optional roles may have missing values.
     """
 
     def __init__(
@@ -95,15 +95,15 @@ class RowReader:
         self.table = table
         self.roles = roles
         self.n_rows = 0
-        self.n_missing = 0  # rows that lack a value
+        self.n_missing = 0  # incomplete rows
         self._purpose = purpose
         self._optional = optional
         self._drop_missing = drop_missing
         self._progress = progress
-        self.gaps: dict[str, list[Any]] = {}  # by column: how many, and where first
+        self.gaps: dict[str, list[Any]] = {}  # by column: how many, and the first
 
     def __iter__(self) -> Iterator[KeptRows]:
-        """Yield the rows that lack nothing."""
+        """Yield the complete rows."""
         names = dict.fromkeys(role.column for role in self.roles.values())
         for batch in self.table.batches(list(names), progress=self._progress):
             self.n_rows += len(batch)
@@ -121,7 +121,7 @@ class RowReader:
                 role.check_seen()
 
     def check_any(self, purpose: str) -> None:
-        """Refuse a table of which no row is left."""
+        """Raise if no row of the table is left."""
         if self.n_missing == self.n_rows:
             why = "all its rows lack a value" if self.n_rows else "it has none"
             msg = f"{self.table.name} must have rows to {purpose}; {why}."
@@ -148,7 +148,7 @@ class RowReader:
 
 
 def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Put batches together, a column at a time, whose parts are then dropped."""
+    """Concatenate batches column by column, dropping the parts as it goes."""
     return {
         role: np.concatenate([part.pop(role) for part in parts])
         for role in list(parts[0])
@@ -156,7 +156,7 @@ def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
 
 
 class FittedColumns(NamedTuple):
-    """What a rule remembers of the table that it was fitted to."""
+    """What a rule knows about the table that it was fitted to."""
 
     score: str | None = None
     label: str | None = None
@@ -164,24 +164,24 @@ class FittedColumns(NamedTuple):
 
     @staticmethod
     def of(tags: Mapping[str, Any]) -> FittedColumns:
-        """Return what the tags of a rule tell."""
+        """Read the tags of a rule."""
         columns = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POS_LABEL_TAG))
         return FittedColumns(*(None if tag is None else str(tag) for tag in columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedRows:
-    """Columns of a table, without the rows that lack a value."""
+    """Columns of a table, without incomplete rows."""
 
     scores: FloatArray  # or probabilities: (n,), of a calibrator (n, columns)
-    n_rows: int  # of the table, before any were left out
+    n_rows: int  # of the table, before rows were left out
     n_missing: int
-    # Whether they are positive, or their classes; None if the table may lack them.
+    # Whether labels are positive, or their classes; None if the table may lack them.
     labels: Mask | list[Any] | None = None
     weights: FloatArray | None = None
     before: FloatArray | None = None  # probabilities before calibration
     groups: list[Any] | None = None  # None for a row without a group
-    pos_label: Any = None  # the class to look at, if labels are classes
+    pos_label: Any = None  # the class to evaluate, if labels are classes
 
 
 def find_roles(
@@ -193,7 +193,7 @@ def find_roles(
 ) -> dict[str, RoleColumn]:
     """Return the column of each role.
 
-    Scores and labels are found if none is named: those of the fit, else the usual ones.
+    If scores and labels are not named, those of the fit are used, else the usual ones.
     Other roles are left out.
     """
     fitted = fitted or FittedColumns()
@@ -215,9 +215,9 @@ def find_roles(
 
 
 def check_counts(named: Mapping[str, str | None], *, mark: str = "--") -> None:
-    """Raise if columns of counted data are named with others, or without each other.
+    """Raise if columns of counts are named with others, or without each other.
 
-    `mark` is what options begin with, for the message.
+    `mark` is the prefix of options, for the message.
     """
     given = {role for role, name in named.items() if name is not None}
     if not (counted := given & {"count", "positives"}):
@@ -247,11 +247,11 @@ def load_rows(
     dialect: Dialect | None = None,
     progress: Progress | None = None,
 ) -> LoadedRows:
-    """Read what a rule or a calibrator is judged by, all rows, into memory.
+    """Read all rows to evaluate a rule or a calibrator on, into memory.
 
     Columns are those of its fit unless others are named; without a rule, a column of
-    scores or of probabilities is judged. Labels are the classes of a calibrator; a
-    table may lack them if they are not needed. Rows without a group are a group, too.
+    scores or of probabilities is evaluated. Labels are the classes of a calibrator;
+    they may be missing if they are not needed. Rows without a group form a group, too.
     """
     classes = getattr(rule, "classes", None)  # of a calibrator
     for option, given in (("--before", before), ("--probability", probability)):
@@ -286,7 +286,7 @@ def load_rows(
         )
         parts = []
         for rows in reader:
-            read.scores(rows.values, rows.place)  # which checks them
+            read.scores(rows.values, rows.place)  # checks them
             parts.append(rows.values)
         reader.check_any("judge")
     values = joined(parts)
@@ -320,7 +320,7 @@ def _labels(
 
 
 def _class_named(classes: Sequence[Any] | None, pos_label: str | None) -> Any:
-    """Return the class to look at; None if the table says which labels are 1."""
+    """Return the class to evaluate; None if the table shows which labels are 1."""
     if pos_label is None or classes in (None, (0, 1)):
         return None
     named = {label_text(label): label for label in classes}
@@ -334,7 +334,7 @@ def _class_named(classes: Sequence[Any] | None, pos_label: str | None) -> Any:
 
 
 def sampled(n_rows: int, most: int) -> IntArray:
-    """Draw at most so many rows at random, by a fixed seed; ascending."""
+    """Draw at most this many rows at random, with a fixed seed; ascending."""
     if n_rows <= most:
         return np.arange(n_rows)
     drawn = np.random.default_rng(SAMPLE_SEED).choice(n_rows, most, replace=False)
@@ -342,6 +342,6 @@ def sampled(n_rows: int, most: int) -> IntArray:
 
 
 def has_labels(table: InputTable, fitted: FittedColumns | None) -> bool:
-    """Return whether a table has a column of labels by a name that is known."""
+    """Return whether a table has a column with a usual name for labels."""
     usual = {*USUAL["label"], fitted and fitted.label}
     return any(name in usual or name.casefold() in usual for name in table.columns)

@@ -1,4 +1,4 @@
-"""Writing: rows to a file in some format, whole or not at all."""
+"""Writing: rows to a file of some format, atomically."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 REAL = (pa.types.is_floating, pa.types.is_decimal)
-NO_INTEGER = "[.en]"  # in the text of a number
+NO_INTEGER = "[.en]"  # the text of a number that is not an integer
 
 
 def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
-    """Refuse what must not be overwritten, before any work is done."""
+    """Raise if a file must not be overwritten, before any work is done."""
     if path == STDOUT:
         return
-    if Path(path).is_fifo():  # of which a path through links may say nothing
+    if Path(path).is_fifo():  # the target of a link may not show this
         advice = " For standard output, say '-'." if path == "/dev/stdout" else ""
         msg = f"{path!r} must be a file; it is a pipe.{advice}"
         raise InvalidFile(msg)
@@ -61,7 +61,7 @@ def check_output(path: str, *, force: bool, inputs: Iterable[str] = ()) -> None:
 
 
 def _is_same_file(name: str, target: Path) -> bool:
-    """Return whether a name means the target, through links of either kind too."""
+    """Return whether a name is the target, also through links."""
     if name == STDIN or not target.exists() or not Path(name).exists():
         return False
     return target.samefile(name)
@@ -74,14 +74,14 @@ class Writer(Protocol):
         """Write some rows."""
 
     def close(self) -> None:
-        """Write what comes after the last row."""
+        """Write the end of the file."""
 
 
 class CsvWriter:
-    """Write rows as lines of text, quoted where they must be.
+    """Write rows as lines of text, quoted where necessary.
 
-    Rows that were read as such text keep the delimiter they came with; their other
-    columns stay as they are, and new numbers look like theirs.
+    Rows that came from such text keep their delimiter and their other columns, and new
+    numbers follow their format.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class CsvWriter:
         if not dialect.is_utf_8:
             self._encoder = codecs.getincrementalencoder(dialect.encoding)()
         self._delimiter = theirs or delimiter or dialect.delimiter or ","
-        self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # what needs quotes
+        self._pattern = f'["\r\n{re.escape(self._delimiter)}]'  # these need quotes
         self._marks = [mark.encode() for mark in ('"', "\r", "\n", self._delimiter)]
         self._nothing, self._quote = text_scalar(""), text_scalar('"')
         self._end, self._between = text_scalar("\n"), text_scalar(self._delimiter)
@@ -124,10 +124,10 @@ class CsvWriter:
         self._file.write(self._encoded(_text_of(ended)))
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Nothing to write at the end."""
 
     def _encoded(self, text: bytes) -> bytes:
-        """Return text, which is UTF-8, in the encoding to write."""
+        """Return UTF-8 text in the output encoding."""
         if self._encoder is None:
             return text
         try:
@@ -145,7 +145,7 @@ class CsvWriter:
         return f'"{doubled}"' if re.search(self._pattern, name) else name
 
     def _cells(self, column: pa.Array) -> pa.Array:
-        """Return text as it stands between delimiters; nothing if it is missing."""
+        """Return the text between delimiters; empty if missing."""
         try:
             cells = pc.coalesce(pc.cast(column, pa.string()), self._nothing)
         except pa.ArrowException as cause:
@@ -167,7 +167,7 @@ class CsvWriter:
 
 
 def _text_of(cells: pa.Array) -> bytes:
-    """Return all cells, end to end; looking through these is fastest."""
+    """Return all cells end to end, which is the fastest form to search."""
     _, offsets, text = cells.buffers()
     ends = memoryview(offsets).cast("i")
     first, last = ends[cells.offset], ends[cells.offset + len(cells)]
@@ -183,7 +183,7 @@ class JsonWriter:
         self._file = file
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows; an object that came as it was is kept, and added to."""
+        """Write some rows; an original object keeps its text, with values added."""
         if RAW not in batch.schema.names:
             lines = map(_dumped, batch.to_pylist())
             self._file.write("".join(f"{line}\n" for line in lines).encode())
@@ -192,11 +192,11 @@ class JsonWriter:
             self._file.write(_text_of(objects))
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Nothing to write at the end."""
 
 
 def _with_values(objects: pa.Array, added: pa.RecordBatch) -> pa.Array:
-    """Add to objects, whose text is kept."""
+    """Add values to objects, whose text is kept."""
     names = added.schema.names
     _check_not_there(objects, names)
     starts = pc.utf8_rtrim_whitespace(pc.utf8_slice_codeunits(objects, 0, -1))
@@ -209,7 +209,7 @@ def _with_values(objects: pa.Array, added: pa.RecordBatch) -> pa.Array:
 
 
 def _values(column: pa.Array) -> pa.Array:
-    """Return values as JSON has them, floats as Python writes them."""
+    """Return values as JSON, with floats as Python writes them."""
     if pa.types.is_floating(column.type) and np.isfinite(filled(column, 0)).all():
         cells = pc.cast(column, pa.string())
         whole = pc.binary_join_element_wise(cells, text_scalar(".0"), text_scalar(""))
@@ -219,9 +219,9 @@ def _values(column: pa.Array) -> pa.Array:
 
 
 def _check_not_there(objects: pa.Array, names: Sequence[str]) -> None:
-    """Refuse objects that have a name which is to be added."""
+    """Raise if an object already has a name that is to be added."""
     text = _text_of(objects)
-    marks = [*map(_dumped, names), "\\u"]  # a letter can be written as its number
+    marks = [*map(_dumped, names), "\\u"]  # names may be escaped
     marks = [mark for mark in marks if mark.encode() in text]
     for line in objects.to_pylist() if marks else ():
         if not any(mark in line for mark in marks):
@@ -239,14 +239,14 @@ def _dumped(value: Any) -> str:
 
 
 class ParquetWriter:
-    """Write rows as a Parquet file, a row group for each batch."""
+    """Write rows as a Parquet file, one row group per batch."""
 
     def __init__(
         self, file: Sink, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
     ) -> None:
-        import pyarrow.parquet as pq  # slow to load; other formats do without
+        import pyarrow.parquet as pq  # slow to import; other formats do not need it
 
-        # Numbers hardly repeat: a dictionary of them costs time and saves nothing.
+        # Numbers rarely repeat: a dictionary of them costs time and saves nothing.
         repeating = [f.name for f in schema if not pa.types.is_primitive(f.type)]
         self._writer = pq.ParquetWriter(
             file, schema, use_dictionary=repeating, write_page_checksum=True
@@ -258,7 +258,7 @@ class ParquetWriter:
             self._writer.write_batch(batch)
 
     def close(self) -> None:
-        """Write what tells where the rows are."""
+        """Write the index of the rows."""
         self._writer.close()
 
 
@@ -270,7 +270,7 @@ def _arrow_writer(
     return writer
 
 
-# By format; the reader is that of the rows, if they came in this format.
+# By format; the reader is that of the input, if it has the same format.
 WRITERS: dict[str, Callable[[Sink, pa.Schema, Reader | None, Dialect], Writer]] = {
     "csv": CsvWriter,
     "tsv": partial(CsvWriter, delimiter="\t"),
@@ -281,9 +281,9 @@ WRITERS: dict[str, Callable[[Sink, pa.Schema, Reader | None, Dialect], Writer]] 
 
 
 class Sink:
-    """Where a writer writes: it may close this, and go on after a failure."""
+    """The file that a writer writes to; it may be closed, and may fail."""
 
-    closed = False  # Arrow asks
+    closed = False  # for Arrow
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -291,7 +291,7 @@ class Sink:
         self._is_dead = False
 
     def write(self, data: Any) -> int:
-        """Write bytes, unless the output is given up."""
+        """Write bytes, unless writing was given up."""
         n_bytes = memoryview(data).nbytes
         if not self._is_dead:
             self._file.write(data)
@@ -299,17 +299,17 @@ class Sink:
         return n_bytes
 
     def tell(self) -> int:
-        """Return the number of bytes written; a pipe does not know."""
+        """Return the number of bytes written; unknown for a pipe."""
         return self._position
 
     def flush(self) -> None:
-        """Do nothing: whoever owns the file will."""
+        """Do nothing: the owner of the file will."""
 
     def close(self) -> None:
-        """Do nothing: whoever owns the file will."""
+        """Do nothing: the owner of the file will."""
 
     def give_up(self) -> None:
-        """Ignore what a writer still writes when it is thrown away."""
+        """Ignore what a discarded writer still writes."""
         self._is_dead = True
 
 
@@ -317,9 +317,9 @@ class Sink:
 def output(path: str, *, force: bool) -> Iterator[Sink]:
     """Open a file to write, compressed if its name says so.
 
-    The bytes go to a temporary file beside it, which takes its place when all is
-    written and on disk; whatever happens before leaves things as they were. Without
-    `force` a file that has come meanwhile stays.
+    The bytes go to a temporary file in the same folder, which replaces the target when
+    all is written and on disk; before that, nothing changes. Without `force`, a file
+    that has appeared in the meantime stays.
     """
     if path == STDOUT:
         with _sink(sys.stdout.buffer, None) as sink:
@@ -333,7 +333,7 @@ def output(path: str, *, force: bool) -> Iterator[Sink]:
 
 @contextlib.contextmanager
 def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
-    """Compress what is written; give up when writing fails."""
+    """Compress the output; give up if writing fails."""
     outer = inner = Sink(file)
     stream = None
     if compression:

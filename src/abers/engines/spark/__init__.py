@@ -1,8 +1,8 @@
-"""Spark: exact rules of DataFrames of any size, and their bounds as new columns.
+"""Spark: exact rules from DataFrames of any size, and their bounds as new columns.
 
-Everything goes through the DataFrame API, so that it works behind Spark Connect, too.
-Workers need abers, of the version of the driver. `abers.engines.counting` has what
-workers and driver compute; here is what Spark does with it.
+Everything goes through the DataFrame API, so it works with Spark Connect, too. Workers
+need the driver's version of abers. `abers.engines.counting` is what workers and driver
+compute; this package is what Spark does with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from abers.errors import MissingExtra, brings_extra, need
 
 need("pyspark", "pyarrow", "pandas", extra="spark", what="abers.engines.spark")
-OLDEST = (4, 1)  # the first with arrow_udf and repartitionById
+OLDEST = (4, 1)  # the first version with arrow_udf and repartitionById
 if tuple(map(int, version("pyspark").split(".")[:2])) < OLDEST:
     msg = (
         f"abers.engines.spark needs pyspark 4.1 or newer; got {version('pyspark')}. "
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"IVAPCalibrator", "IVAPModel"}:  # pyspark.ml is slow to load
+    if name in {"IVAPCalibrator", "IVAPModel"}:  # pyspark.ml is slow to import
         from abers.engines.spark import pipeline
 
         return getattr(pipeline, name)

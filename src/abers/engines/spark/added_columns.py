@@ -1,10 +1,10 @@
-"""Added columns: the bounds of a predictor beside the rows of a DataFrame.
+"""Added columns: a predictor's bounds for the rows of a DataFrame.
 
-There are two ways. One rule for a column of plain numbers is a table to look up, which
-Spark does in Java, by its own Bucketizer: handing each row to Python and back would
-cost more than writing it. Everything else goes to Python: groups, several columns of
-scores, predictors other than a rule, text, numbers that doubles may not hold, rules of
-many steps, sessions of Spark Connect.
+There are two ways. A single rule for a column of plain numbers is a lookup table for
+Spark's own Bucketizer, in Java: passing each row to Python and back would cost more
+than writing it. Everything else goes to Python: groups, several columns of scores,
+other predictors, text, numbers that doubles may not hold, rules with many steps, and
+sessions of Spark Connect.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from abers.engines.bounds import FrameBounds
     from abers.validation import FloatArray
 
-# Columns that exist for a while:
+# Temporary columns:
 BOUNDS, SCORE, PIECE = "__abers_bounds", "__abers_score", "__abers_piece"
-PLAIN = (DoubleType, FloatType, IntegerType, ShortType, ByteType)  # all are doubles
-MOST_PLANNED_STEPS = 2**14  # of a rule in a plan; of 10^9 rows there are some 16,000
+PLAIN = (DoubleType, FloatType, IntegerType, ShortType, ByteType)  # these fit doubles
+MOST_PLANNED_STEPS = 2**14  # of a rule in a plan; 10^9 rows give some 16,000
 
 
 def add_bounds(
@@ -47,31 +47,31 @@ def add_bounds(
     loss: LossName = "log",
     missing: OnMissing = "null",
 ) -> DataFrame:
-    """Add the columns lower, upper and probability; nothing is computed yet.
+    """Add the columns lower, upper and probability, lazily.
 
-    One rule is looked up by Spark itself if it has at most 16,384 steps and the score
-    is a double, a float or an integer of at most 32 bits; no Python runs on workers.
-    Otherwise, for groups, with `missing="error"` and behind Spark Connect, the scores
-    and the group go to Python, and no other column. The bits are the same. Streaming
-    DataFrames will do.
+    Spark itself looks up a single rule if it has at most 16,384 steps and the score is
+    a double, a float or an integer of at most 32 bits; then no Python runs on workers.
+    Otherwise (for groups, with `missing="error"`, with Spark Connect) the scores and
+    the group go to Python, and no other column. The bits are the same. Streaming
+    DataFrames work, too.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         Rows to predict.
     rule : Rule, RuleSet, PooledRule, StackedRule or any calibrator of `abers.load`
-        What predicts; it is sent to the workers, and has at most 50 MB.
+        The predictor; it is sent to the workers, and may have up to 50 MB.
     score : str or sequence of str, default=None
-        Column of scores; the one of the fit if the rule knows it. Several for the
-        scores of K models, or of C classes; of both, the C of the first model first.
+        Column of scores; by default the one of the fit. Several columns for K models or
+        C classes; for both, the C columns of the first model come first.
     by : str, default=None
         Column of groups, for a rule set; the one of the fit.
     prefix : str, default=""
-        What the names of the new columns begin with.
+        Prefix of the names of the new columns.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
     missing : {"null", "error"}, default="null"
-        What a row without a score gives: nulls, or an error when it is computed.
+        What a row without a score gets: nulls, or an error when it is computed.
 
     Returns
     -------
@@ -123,15 +123,15 @@ def _looked_up(df: DataFrame, rule: Rule, bounds: FrameBounds) -> DataFrame:
     splits, pieces = _splits(rule.thresholds)
     probability = MINIMAX[bounds.loss](rule.lower, rule.upper)
     values = [each[pieces] for each in (rule.lower, rule.upper, probability)]
-    # A search in Java tells two zeros apart; their sum is positive.
+    # A search in Java distinguishes -0.0 from 0.0; adding 0.0 makes it positive.
     scored = df.select(
         "*", (column(bounds.scores[0]).cast("double") + 0.0).alias(SCORE)
     )
     search = Bucketizer(
         splits=splits.tolist(), inputCol=SCORE, outputCol=PIECE, handleInvalid="keep"
     )
-    # The last bucket includes infinity, which may have a piece of its own. A score that
-    # is null or NaN, the largest of all to Spark, has none.
+    # The last bucket includes infinity, which may have its own piece. A null score has
+    # none, and neither has NaN, which Spark orders above all numbers.
     is_last, is_other = column(SCORE) == np.inf, column(SCORE) < np.inf
     piece = F.when(is_last, pieces.size - 1).when(is_other, column(PIECE)).cast("int")
     new = [
@@ -144,8 +144,8 @@ def _looked_up(df: DataFrame, rule: Rule, bounds: FrameBounds) -> DataFrame:
 def _splits(thresholds: FloatArray) -> tuple[FloatArray, Any]:
     """Return the splits of a Bucketizer, and the piece of the rule in each bucket.
 
-    Splits go from one infinity to the other, ascend, and are three at least. Beyond the
-    last bucket there is one more piece, that of infinity alone.
+    Splits ascend from -infinity to infinity, and there are at least three. After the
+    last bucket comes one more piece, for infinity alone.
     """
     inner = thresholds[np.isfinite(thresholds)]
     first = int(np.searchsorted(thresholds, -np.inf, side="right"))
@@ -159,17 +159,17 @@ def _splits(thresholds: FloatArray) -> tuple[FloatArray, Any]:
 
 
 def _array(values: FloatArray) -> Column:
-    """Return an array of doubles that a plan holds once; text is quick to send."""
+    """Return an array of doubles as one constant of a plan; text is quick to send."""
     return F.from_json(F.lit(json.dumps(values.tolist())), "array<double>")
 
 
 def _field(place: int) -> str:
-    """Return the name of a new column inside the struct that Python returns."""
+    """Return the name of a new column within the struct that Python returns."""
     return f"c{place}"
 
 
 def _bounds_function(bounds: FrameBounds) -> Any:
-    """Return the function of columns; Spark reads in its types how to call it."""
+    """Return the function of columns; its type hints tell Spark how to call it."""
     fields = [_field(i) for i in range(len(bounds.names))]
 
     def bounds_of(*columns: pa.Array) -> pa.Array:

@@ -1,9 +1,9 @@
-"""Exchange: one rule of more distinct scores than the driver can add up.
+"""Exchange: a single rule with more distinct scores than the driver can add.
 
 Diagrams are cut at scores that the driver chooses once (`repartitionByRange` would
-choose anew in each job). The shares of each part meet at one worker, which summarises
-the part; knowing the summaries of all parts, it fits its piece of the rule. Only
-summaries and pieces come to the driver. `abers.core.blocks` has the mathematics.
+choose anew in each job). The pieces of each part meet on one worker, which summarises
+the part. Given the summaries of all parts, it then fits its piece of the rule. Only
+summaries and fitted pieces come to the driver. `abers.core.blocks` has the mathematics.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GROUPS = "group string, n_scores bigint, diagram binary"
 def fit_parts(
     counted: DataFrame, frame: CountedFrame, n_parts: int | None, *, increasing: bool
 ) -> tuple[Rule, float]:
-    """Fit one rule in parts; return its AUC, too."""
+    """Fit one rule in parts; also return its AUC."""
     samples = collected(counted.select("n_scores", "sample"))
     borders = splitters([(n, np.frombuffer(each)) for n, each in samples], n_parts)
     n_parts, scale = borders.size + 1, frame.scale
@@ -76,7 +76,7 @@ def fit_parts(
 
 
 def merged_groups(counted: DataFrame, frame: CountedFrame) -> dict[Any, Diagram]:
-    """Add up the diagrams of each group on a worker, then bring them to the driver."""
+    """Add the diagrams of each group on a worker, then fetch them."""
     merging = merging_groups(frame.scale)
     meeting = counted.select("group", "diagram").repartition("group")
     with persisted(meeting.mapInArrow(merging, GROUPS)) as merged:
@@ -97,7 +97,7 @@ def merged_groups(counted: DataFrame, frame: CountedFrame) -> dict[Any, Diagram]
 
 
 def as_n_parts(n_parts: object) -> int:
-    """Return how many parts a user wants: at least one."""
+    """Return the number of parts, at least one."""
     wanted = as_count(n_parts, "n_parts")
     if not wanted:
         msg = f"n_parts must be at least 1; got {n_parts!r}."
@@ -106,12 +106,12 @@ def as_n_parts(n_parts: object) -> int:
 
 
 def cutting(borders: FloatArray, scale: int) -> Any:
-    """Return what a worker does with diagrams, before their shares meet in parts."""
+    """Return a worker's function that cuts diagrams before they are exchanged."""
 
     def cut_diagrams(batches: Batches) -> Iterator[pa.RecordBatch]:
         for (message,) in rows_of(batches):
             diagram = as_diagram(message, scale)
-            if not diagram:  # all weights vanish beside those of other rows
+            if not diagram:  # all weights round to 0
                 continue
             shares = enumerate(cut(from_bytes(diagram, Diagram), borders))
             rows = [(i, to_bytes(share)) for i, share in shares if share.scores.size]
@@ -121,7 +121,7 @@ def cutting(borders: FloatArray, scale: int) -> Any:
 
 
 def merging_parts(scale: int, *, increasing: bool) -> Any:
-    """Return what a worker does with the shares of a part."""
+    """Return a worker's function that merges the shares of a part."""
 
     def merge(batches: Batches) -> Iterator[pa.RecordBatch]:
         for number, part in added_up(rows_of(batches)).items():
@@ -134,7 +134,7 @@ def merging_parts(scale: int, *, increasing: bool) -> Any:
 
 
 def fitting_pieces(summaries: Sequence[bytes]) -> Any:
-    """Return what a worker does with a part, once it has the summaries of all."""
+    """Return a worker's function that fits a part, given the summaries of all."""
 
     def fit(batches: Batches) -> Iterator[pa.RecordBatch]:
         unpacked = [from_bytes(each, Summary) for each in summaries]
@@ -142,7 +142,7 @@ def fitting_pieces(summaries: Sequence[bytes]) -> Any:
             part = from_bytes(message, Diagram)
             try:
                 piece = to_bytes(blocks.piece(part, blocks.context(unpacked, number)))
-            except InvalidData:  # raised on the driver, where somebody can read it
+            except InvalidData:  # raised again on the driver, where it can be read
                 piece = b""
             yield record_batch([(piece,)], PIECES)
 
@@ -150,7 +150,7 @@ def fitting_pieces(summaries: Sequence[bytes]) -> Any:
 
 
 def merging_groups(scale: int) -> Any:
-    """Return what a worker does with the diagrams of whole groups."""
+    """Return a worker's function that adds the diagrams of whole groups."""
 
     def merge(batches: Batches) -> Iterator[pa.RecordBatch]:
         rows = rows_of(batches)

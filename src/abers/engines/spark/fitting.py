@@ -1,8 +1,8 @@
 """Fitting: the rule of the rows of a DataFrame, wherever they are.
 
-Rows are counted where they are, once; the driver adds up the diagrams, or workers
-exchange them if they are too large for that. Spark casts nothing: it would silently
-truncate 0.5 to 0.
+Rows are counted once, where they are. The driver adds the diagrams, or workers exchange
+them if they are too large. Spark must not cast anything: it would silently truncate 0.5
+to 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Label = str | float | bool | None
 
-# Spark hands 10,000 rows at a time to a worker, or as many as have less than 2 GB:
+# Spark passes 10,000 rows at a time to a worker, as long as they have less than 2 GB:
 # diagrams of two million rows, and parts of 50 million scores, stay below that.
 COUNTED = "tally string, group string, n_scores bigint, sample binary, diagram binary"
 DIAGRAMS = "group string, diagram binary"
@@ -56,12 +56,12 @@ def fit_rule(
     count: str | None = None,
     positives: str | None = None,
 ) -> Rule:
-    """Fit a rule to a DataFrame: to the last bit what `abers.fit_rule` gives.
+    """Fit a rule to a DataFrame: equal to `abers.fit_rule`, bit for bit.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        Rows to calibrate with. They are read once.
+        The calibration rows. They are read once.
     score : str
         Column of scores, by its exact name.
     label, weight, count, positives : str, default=None
@@ -71,19 +71,19 @@ def fit_rule(
     increasing : bool, default=True
         Whether a higher score means a higher probability.
     n_parts : int, default=None
-        Parts to cut the distinct scores into, each for one task; by default so many
-        that each has about 5 million. The rule does not depend on it.
+        Number of parts of the distinct scores, one task each; by default, each has
+        about 5 million. The rule does not depend on it.
 
     Returns
     -------
     Rule
-        With its cells if there are no weights, and without tags; `fit_table` has those.
+        With cells if there are no weights, and without tags; `fit_table` adds these.
 
     Warns
     -----
     InvertedScoresWarning
         If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Weights that are not all whole are not tested.
+        nearly flat. Real weights are not tested.
 
     Examples
     --------
@@ -117,15 +117,15 @@ def fit_rules(
     minimum: int = 30,
     increasing: bool = True,
 ) -> RuleSet:
-    """Fit a rule to each group of rows: what `abers.fit_rules` gives.
+    """Fit a rule to each group of rows: equal to `abers.fit_rules`.
 
-    A rule set holds what its rules were fitted to, so that the driver must: about 10
-    bytes for each distinct score of each group, of which there may be 100 million.
+    The driver holds the counts of all groups during the fit: about 10 bytes for each
+    distinct score of each group, and at most 100 million scores.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        Rows to calibrate with. They are read once.
+        The calibration rows. They are read once.
     score, label, by : str
         Columns of scores, labels and groups.
     pos_label : str or number, default=None
@@ -133,7 +133,7 @@ def fit_rules(
     weight : str, default=None
         Column of weights.
     minimum : int, default=30
-        Least number of negatives and of positives for a rule of its own.
+        Smallest number of negatives and of positives for a group's own rule.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
 
@@ -178,12 +178,12 @@ def fit_table(
     drop_missing: bool = False,
     metadata: Mapping[str, Any] | None = None,
 ) -> Fit:
-    """Fit a rule, or a rule for each group, and tell what it was fitted to.
+    """Fit a rule, or one for each group, and return facts about the fit.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        Rows to calibrate with. They are read once.
+        The calibration rows. They are read once.
     score : str
         Column of scores.
     label, by, weight, count, positives : str, default=None
@@ -204,14 +204,14 @@ def fit_table(
     Returns
     -------
     Fit
-        As `abers.tables.fit_table` returns it; what its `save` writes carries the tags
-        that `abers predict` and `abers check` ask for. Beyond 2**53 pairs of a negative
-        and a positive row, the AUC may differ by 1e-12 from that of a fit in memory.
+        As from `abers.tables.fit_table`; its `save` includes the tags that `abers
+        predict` and `abers check` need. With more than 2**53 (negative, positive)
+        pairs, the AUC may differ by 1e-12 from that of a fit in memory.
 
     Warns
     -----
     InvertedScoresWarning
-        As `fit_rule` and `fit_rules` warn.
+        As in `fit_rule` and `fit_rules`.
 
     Examples
     --------
@@ -280,8 +280,8 @@ def _fit(
 def _counted(
     df: DataFrame, columns: FitColumns
 ) -> Iterator[tuple[DataFrame, CountedFrame]]:
-    """Count all rows where they are; give the diagrams, and what the rows are."""
-    # A name with a dot in it would be lost on the way to the workers.
+    """Count all rows where they are; return the diagrams and the tally."""
+    # A name with a dot would be misread on the way to the workers.
     plain = [column(name).alias(f"c{i}") for i, name in enumerate(columns.names)]
     rows = df.select(*plain)
     with persisted(rows.mapInArrow(counting_rows(columns), COUNTED)) as counted:
@@ -292,7 +292,7 @@ def _counted(
 
 
 def _fetched(counted: DataFrame, frame: CountedFrame) -> dict[str | None, Any]:
-    """Bring all diagrams to the driver, and add them up."""
+    """Fetch all diagrams, and add them on the driver."""
     diagrams = counted.select("group", "diagram")
     if frame.scale:
         diagrams = diagrams.mapInArrow(scaling(frame.scale), DIAGRAMS)
@@ -302,7 +302,7 @@ def _fetched(counted: DataFrame, frame: CountedFrame) -> dict[str | None, Any]:
 
 
 def counting_rows(columns: FitColumns) -> Any:
-    """Return what a worker does with rows."""
+    """Return a worker's function that counts rows."""
 
     def count(batches: Batches) -> Iterator[pa.RecordBatch]:
         named = (batch.rename_columns(columns.names) for batch in batches)
@@ -313,7 +313,7 @@ def counting_rows(columns: FitColumns) -> Any:
 
 
 def scaling(scale: int) -> Any:
-    """Return what a worker does with rows that have waited for their scale."""
+    """Return a worker's function that counts rows once their scale is known."""
 
     def scaled(batches: Batches) -> Iterator[pa.RecordBatch]:
         for group, message in rows_of(batches):

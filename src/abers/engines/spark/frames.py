@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROWS_OF_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BYTES_OF_A_BATCH = "spark.sql.execution.arrow.maxBytesPerBatch"
-NO_LIMIT = 2**31 - 1  # of these bytes: they are not looked at
+NO_LIMIT = 2**31 - 1  # of bytes: they are not measured
 BYTES_OF_A_NUMBER = 17  # in Arrow, with its share of the bits of nulls; a decimal's
 TYPES = {
     "int": pa.int32(),
@@ -38,13 +38,13 @@ NO_ABERS = re.compile(r"ModuleNotFoundError: No module named '(abers|numpy|pyarr
 
 
 def column(name: str) -> Column:
-    """Return a column by its exact name, which may hold dots and backticks."""
+    """Return a column by its exact name, which may contain dots and backticks."""
     quoted = name.replace("`", "``")
     return F.col(f"`{quoted}`")
 
 
 def check_unambiguous(df: DataFrame, names: Sequence[str]) -> None:
-    """Raise if Spark, which ignores case, would see a column twice."""
+    """Raise if two columns are the same to Spark, which ignores case."""
     if df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
         return
     for name in names:
@@ -59,10 +59,10 @@ def check_unambiguous(df: DataFrame, names: Sequence[str]) -> None:
 
 @contextmanager
 def persisted(df: DataFrame) -> Iterator[DataFrame]:
-    """Keep the contents of a frame on the disks of workers, so that it is made once.
+    """Keep the contents of a frame on the workers' disks, so that it is computed once.
 
-    If a worker is lost, Spark makes its share again; the fit checks whether that came
-    out the same.
+    If a worker is lost, Spark recomputes its share; the fit checks that the result is
+    the same.
     """
     persisted_frame = df.persist(StorageLevel.DISK_ONLY)
     try:
@@ -75,8 +75,8 @@ def persisted(df: DataFrame) -> Iterator[DataFrame]:
 def unmeasured_batches(df: DataFrame) -> Iterator[None]:
     """Stop Spark from measuring batches of numbers, which are small anyway.
 
-    After each row it adds up the bytes of the batch for Python, to keep below a limit;
-    that is a quarter to a half of a fit. For numbers the limit on the rows of a batch
+    After each row, Spark sums the bytes of the batch for Python, to stay below a limit;
+    that is a quarter to a half of a fit. For numbers, the limit on the rows of a batch
     is enough. So the limit on bytes is lifted while they are read, and only if it
     cannot be reached.
     """
@@ -119,13 +119,13 @@ def collected(df: DataFrame) -> list[tuple[Any, ...]]:
 
 
 def rows_of(batches: Batches) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of small batches, on a worker."""
+    """Yield the rows of small batches on a worker."""
     for batch in batches:
         yield from zip(*(each.to_pylist() for each in batch.columns), strict=True)
 
 
 def record_batch(rows: Sequence[Sequence[Any]], schema: str) -> pa.RecordBatch:
-    """Return rows as a worker hands them to Spark; the schema is Spark's."""
+    """Return rows in the form that a worker returns to Spark; the schema is Spark's."""
     named = [column.split() for column in schema.split(", ")]
     columns = zip(*rows, strict=True) if rows else [()] * len(named)
     arrays = [

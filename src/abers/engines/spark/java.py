@@ -1,4 +1,4 @@
-"""Java: Spark runs on it, and says little if it is missing or too old."""
+"""Java: Spark needs it, and says little if it is missing or too old."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ADVICE = (
 
 
 def check_java() -> None:
-    """Say what to install if Spark's own session cannot start here.
+    """Raise with what to install if Spark's own session cannot start here.
 
-    Behind Spark Connect no Java is needed.
+    Spark Connect needs no Java.
 
     Raises
     ------

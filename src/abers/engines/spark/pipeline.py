@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
     from abers.choices import LossName
 
-RULE = "rule"  # the column of the one cell that holds the file of a rule
+RULE = "rule"  # the column with a rule's file, in a single cell
 POSITIVE_ELEMENT = 1  # of a vector of two scores
-PREFIX = "__abers_"  # of columns that exist for a while
+PREFIX = "__abers_"  # of temporary columns
 
 
 class CalibrationParams(HasLabelCol, HasWeightCol, HasProbabilityCol, HasPredictionCol):
-    """What an estimator and its model have in common."""
+    """The common part of an estimator and its model."""
 
     scoreCol = Param(  # noqa: N815 (as pyspark.ml names all of them)
         Params._dummy(),  # noqa: SLF001
@@ -91,20 +91,20 @@ class CalibrationParams(HasLabelCol, HasWeightCol, HasProbabilityCol, HasPredict
 class IVAPCalibrator(
     Estimator, CalibrationParams, DefaultParamsReadable, DefaultParamsWritable
 ):
-    """Fit a rule to the scores of the stages before; a stage of a Pipeline.
+    """Fit a rule to the scores of the earlier stages; a stage of a Pipeline.
 
-    Train the classifier on other rows than those that this is fitted to: calibrate a
-    `PipelineModel` that exists, or the bounds flatter it.
+    Train the classifier on other rows than those used here: calibrate an existing
+    `PipelineModel`, or its probabilities will look better than they are.
 
-    The new columns are those of Spark's own classifiers, so that its evaluators read
-    them, with names of their own beside those of the classifier. A row without a score
-    has nulls.
+    The new columns have the types of Spark's own classifiers, so that its evaluators
+    can read them, and names that differ from the classifier's. A row without a score
+    gets nulls.
 
     Parameters
     ----------
     scoreCol : str, default="rawPrediction"
-        Column of scores. Of a vector, as Spark's own classifiers make it for two
-        classes, the element of class 1 is the score.
+        Column of scores. In a vector, as produced by Spark's classifiers for two
+        classes, the score is the element of class 1.
     labelCol : str, default="label"
         Column of labels, 0 and 1.
     weightCol : str, default=None
@@ -116,7 +116,7 @@ class IVAPCalibrator(
     boundsCol : str, default="calibrated_bounds"
         New column: an array of the lower and the upper probability of class 1.
     loss : {"log", "brier"}, default="log"
-        The loss for which the bounds are merged to one probability.
+        The loss for which the bounds are merged into one probability.
     increasing : bool, default=True
         Whether a higher score means a higher probability.
 
@@ -178,9 +178,9 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
     Parameters
     ----------
     rule : Rule, PooledRule, StackedRule or any calibrator of `abers.load`
-        What predicts. If it reads scores of several models or classes, `scoreCol` is a
-        vector of them. With more than two classes the bounds are an array of a pair per
-        class; a calibrator without bounds adds no column of them.
+        The predictor. If it reads scores of several models or classes, `scoreCol` is a
+        vector of them. With more than two classes, the bounds are an array with one
+        pair per class; a calibrator without bounds adds no such column.
     scoreCol, probabilityCol, predictionCol, boundsCol, loss : str, default=None
         As for `IVAPCalibrator`.
 
@@ -241,7 +241,7 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
         )
 
     def _check_free(self, present: list[str]) -> None:
-        """Raise if a column is there already."""
+        """Raise if a column exists already."""
         params = self.boundsCol, self.probabilityCol, self.predictionCol
         names = {self.getOrDefault(param).lower() for param in params}
         if taken := [name for name in present if name.lower() in names]:
@@ -258,7 +258,7 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
         Returns
         -------
         MLWriter
-            As `pyspark.ml` asks for it.
+            As required by `pyspark.ml`.
         """
         return _ModelWriter(self)
 
@@ -269,7 +269,7 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
         Returns
         -------
         MLReader
-            As `pyspark.ml` asks for it.
+            As required by `pyspark.ml`.
         """
         return _ModelReader()
 
@@ -277,7 +277,7 @@ class IVAPModel(Model, CalibrationParams, MLReadable, MLWritable):
 class _ModelWriter(MLWriter):
     """Saves parameters as Spark does, and the rule as one cell of a Parquet file.
 
-    A file beside it would need a file system that Python knows.
+    A separate file would need a file system that Python can use.
     """
 
     def __init__(self, instance: IVAPModel) -> None:
@@ -319,7 +319,7 @@ def _unless_null(p: Column, value: Column, name: str) -> Column:
 
 
 def _scored(df: DataFrame, score: str, n_scores: int) -> tuple[DataFrame, list[str]]:
-    """Return the columns of scores; those of a vector are new columns.
+    """Return the columns of scores; elements of a vector become new columns.
 
     If one score is enough, it is the second element of the vector.
     """

@@ -8,7 +8,7 @@ import click
 
 from abers.cli import options, printer
 from abers.cli.commands import command
-from abers.cli.inputs import columns_of_scores, rule_to_apply
+from abers.cli.inputs import applied
 from abers.cli.options import STDOUT
 from abers.cli.predict import report_rows
 
@@ -51,10 +51,7 @@ def decide(
     *,
     output: str,
     prior: float | None,
-    temp: str | None,
-    force: bool,
     json: bool,
-    scores: str | None,
     **settings: Any,
 ) -> None:
     """Add an action to each row of a table: act, refuse or refer.
@@ -67,22 +64,9 @@ def decide(
     before the action, its worst cost comes after it.
     """
     from abers.tables.decide import decide_table
-    from abers.tables.predict import CALIBRATOR_KEY
 
-    fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
-    settings["score"] = columns_of_scores(fitted, settings["score"], scores)
-    with printer.progress("deciding") as progress:
-        done = decide_table(
-            fitted,
-            files,
-            output,
-            prior=prior,
-            force=force,
-            metadata={CALIBRATOR_KEY: checksum},
-            temp=temp or options.folder_of(output),
-            progress=progress,
-            **settings,
-        )
+    given = {"output": output, "prior": prior, "json": json, **settings}
+    done, fitted, checksum = applied(decide_table, rule, files, "deciding", **given)
     rows = done.predicted
     if json:
         facts: dict[str, Any] = {"n_rows": rows.n_rows}

@@ -18,6 +18,9 @@ from abers.storage.files import encoded, save
 from abers.thresholds import FEW_LABELS, LARGEST_ECE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from abers.tables.calibrators import CalibratorFit
     from abers.tables.fit import Fit
 
 FOLDS_ARE_NO_GROUPS = (
@@ -101,17 +104,10 @@ def fit(
     files: tuple[str, ...],
     *,
     output: str,
-    weight: str | None,
-    descending: bool,
     tags: dict[str, str],
     temp: str | None,
     force: bool,
     json: bool,
-    scores: str | None,
-    probabilities: str | None,
-    fold: str | None,
-    method: str | None,
-    kind: str | None,
     **settings: Any,
 ) -> None:
     """Fit a rule or a calibrator to scores and labels.
@@ -121,13 +117,63 @@ def fit(
     probabilities, out-of-fold scores and the other methods give a calibrator, for
     which all rows are held in memory.
     """
-    from abers.tables.fit import fit_table
+    from abers.storage.container import sha256_of
     from abers.tables.writing import check_output
 
     if json and output == STDOUT:
         msg = "--json must not go with -o -; both write to standard output."
         raise InvalidParameter(msg)
     check_output(output, force=force, inputs=files)
+    fitting, chosen = _chosen(**settings)
+    with (
+        warnings.catch_warnings(record=True) as raised,
+        printer.progress("reading") as progress,
+    ):
+        warnings.simplefilter("always")
+        fitted = fitting(
+            files,
+            metadata=tags,
+            temp=temp or options.folder_of(output),
+            progress=progress,
+            **chosen,
+        )
+    is_rule = hasattr(fitted, "rule")
+    made = fitted.rule if is_rule else fitted.calibrator
+    if output == STDOUT:
+        sys.stdout.buffer.writelines(encoded(made, fitted.metadata))
+        sys.stdout.buffer.flush()
+    else:
+        save(made, output, fitted.metadata, force=force)
+    texts = printer.sentences_of(raised) + (_warnings(fitted) if is_rule else [])
+    if json:
+        facts = _facts_of_rule(fitted) if is_rule else _facts_of_calibrator(fitted)
+        facts |= {"notes": list(fitted.notes), "warnings": texts}
+        written = {"output": output, "sha256": sha256_of(output)}
+        printer.print_json(written | facts)
+        return
+    where = "written to standard output" if output == STDOUT else f"saved as {output}"
+    printer.note(f"A {'rule' if is_rule else 'calibrator'} was fitted and {where}.")
+    if is_rule:
+        printer.facts(_lines_of_rule(fitted, weighted=settings["weight"] is not None))
+    else:
+        printer.facts(_lines_of_calibrator(fitted))
+    for text in fitted.notes:
+        printer.note(text)
+    for text in texts:
+        printer.warn(text)
+
+
+def _chosen(
+    *,
+    scores: str | None,
+    probabilities: str | None,
+    fold: str | None,
+    method: str | None,
+    kind: str | None,
+    descending: bool,
+    **settings: Any,
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return the function that fits what is asked for, and its options."""
     if scores or probabilities or fold or kind or method not in {None, "venn-abers"}:
         columns, kind = options.columns_and_kind(
             scores=scores,
@@ -138,125 +184,18 @@ def fit(
         # One column of margins gives a rule, which needs not all rows in memory.
         may_be_rule = (method or kind) in {"venn-abers", "margin", "log-odds"}
         if fold or not may_be_rule or columns != [settings["score"]]:
-            _fit_calibrator(
-                files,
-                output,
-                columns=columns,
-                kind=kind,
-                method=method,
-                fold=fold,
-                weight=weight,
-                descending=descending,
-                tags=tags,
-                temp=temp,
-                force=force,
-                json=json,
-                settings=settings,
-            )
-            return
+            from abers.tables.calibrators import fit_calibrator
+
+            _refuse_settings_of_rules(settings, descending=descending)
+            kept = ("label", "pos_label", "weight", "drop_missing", "dialect")
+            chosen = {name: settings[name] for name in kept}
+            chosen |= {"columns": columns, "kind": kind, "method": method, "fold": fold}
+            return fit_calibrator, chosen
+    from abers.tables.fit import fit_table
+
     if settings["by"] is not None and "fold" in settings["by"].casefold():
         printer.warn(FOLDS_ARE_NO_GROUPS)
-    with (
-        warnings.catch_warnings(record=True) as raised,
-        printer.progress("reading") as progress,
-    ):
-        warnings.simplefilter("always")
-        fitted = fit_table(
-            files,
-            weight=weight,
-            increasing=not descending,
-            metadata=tags,
-            temp=temp or options.folder_of(output),
-            progress=progress,
-            **settings,
-        )
-    _save(fitted, output, force=force)
-    texts = printer.sentences_of(raised) + _warnings(fitted)
-    if json:
-        facts = {"notes": list(fitted.notes), "warnings": texts}
-        printer.print_json(_facts(fitted, output) | facts)
-        return
-    where = "written to standard output" if output == STDOUT else f"saved as {output}"
-    printer.note(f"A rule was fitted and {where}.")
-    printer.facts(_lines(fitted, weighted=weight is not None))
-    for text in fitted.notes:
-        printer.note(text)
-    for text in texts:
-        printer.warn(text)
-
-
-def _fit_calibrator(
-    files: tuple[str, ...],
-    output: str,
-    *,
-    tags: dict[str, str],
-    temp: str | None,
-    force: bool,
-    json: bool,
-    descending: bool,
-    settings: dict[str, Any],
-    **chosen: Any,
-) -> None:
-    """Fit what reads several columns, or is no rule, and say what it is."""
-    from abers.core.fitted import noun_of
-    from abers.storage.container import sha256_of
-    from abers.tables.calibrators import fit_calibrator
-
-    _refuse_settings_of_rules(settings, descending=descending)
-    kept = ("label", "pos_label", "drop_missing", "dialect")
-    with (
-        warnings.catch_warnings(record=True) as raised,
-        printer.progress("reading") as progress,
-    ):
-        warnings.simplefilter("always")
-        fitted = fit_calibrator(
-            files,
-            metadata=tags,
-            temp=temp or options.folder_of(output),
-            progress=progress,
-            **{name: settings[name] for name in kept},
-            **chosen,
-        )
-    made: Any = fitted.calibrator
-    if output == STDOUT:
-        sys.stdout.buffer.writelines(encoded(made, fitted.metadata))
-        sys.stdout.buffer.flush()
-    else:
-        save(made, output, fitted.metadata, force=force)
-    texts = printer.sentences_of(raised)
-    facts: dict[str, Any] = {
-        "output": output,
-        "kind": noun_of(made),
-        "method": fitted.method,
-        "n_rows": fitted.n_rows,
-        "n_missing": fitted.n_missing,
-        "n_fitted": fitted.n_fitted,
-        "n_by_class": {str(name): n for name, n in fitted.n_by_class.items()},
-        "columns": list(getattr(made, "columns", ())),
-        "notes": list(fitted.notes),
-    }
-    if json:
-        facts |= {"sha256": sha256_of(output), "warnings": texts}
-        printer.print_json(facts)
-        return
-    where = "written to standard output" if output == STDOUT else f"saved as {output}"
-    printer.note(f"A calibrator was fitted and {where}.")
-    counts = ", ".join(f"{n:,} {name}" for name, n in fitted.n_by_class.items())
-    lines = [("method", fitted.method), ("rows", f"{fitted.n_fitted:,} ({counts})")]
-    if fitted.n_missing:
-        lines.append(("dropped", printer.dropped(fitted.n_missing)))
-    if weights := getattr(made, "weights", None):
-        from abers.core.stacked import shown_weights
-
-        lines.append(("weights", shown_weights(weights)))
-    n_models = getattr(made, "n_folds", None) or made.n_models
-    n_columns = getattr(made, "n_columns", n_models)
-    lines.append(("reads", read_by(facts["columns"], n_columns, n_models)))
-    printer.facts(lines)
-    for text in fitted.notes:
-        printer.note(text)
-    for text in texts:
-        printer.warn(text)
+    return fit_table, settings | {"increasing": not descending}
 
 
 def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> None:
@@ -276,12 +215,35 @@ def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> 
         raise InvalidParameter(msg)
 
 
-def _save(fitted: Fit, output: str, *, force: bool) -> None:
-    if output == STDOUT:
-        sys.stdout.buffer.writelines(encoded(fitted.rule, fitted.metadata))
-        sys.stdout.buffer.flush()
-    else:
-        save(fitted.rule, output, fitted.metadata, force=force)
+def _facts_of_calibrator(fitted: CalibratorFit) -> dict[str, Any]:
+    """Return what there is to know of a calibrator, ready for JSON."""
+    from abers.core.fitted import noun_of
+
+    made = fitted.calibrator
+    return {
+        "kind": noun_of(made),
+        "method": fitted.method,
+        "n_rows": fitted.n_rows,
+        "n_missing": fitted.n_missing,
+        "n_fitted": fitted.n_fitted,
+        "n_by_class": {str(name): n for name, n in fitted.n_by_class.items()},
+        "columns": list(made.columns),
+    }
+
+
+def _lines_of_calibrator(fitted: CalibratorFit) -> list[tuple[str, str]]:
+    """Return what there is to know of a calibrator, for people."""
+    from abers.core.stacked import shown_weights
+
+    made = fitted.calibrator
+    counts = ", ".join(f"{n:,} {name}" for name, n in fitted.n_by_class.items())
+    lines = [("method", fitted.method), ("rows", f"{fitted.n_fitted:,} ({counts})")]
+    if fitted.n_missing:
+        lines.append(("dropped", printer.dropped(fitted.n_missing)))
+    if weights := getattr(made, "weights", None):
+        lines.append(("weights", shown_weights(weights)))
+    lines.append(("reads", read_by(made.columns, made.n_columns, made.n_models)))
+    return lines
 
 
 def _warnings(fitted: Fit) -> list[str]:
@@ -334,13 +296,9 @@ def _size(fitted: Fit) -> dict[str, int]:
     return {"n_steps": rule.lower.size}
 
 
-def _facts(fitted: Fit, output: str) -> dict[str, Any]:
-    """Return what there is to know, ready for JSON."""
-    from abers.storage.container import sha256_of
-
+def _facts_of_rule(fitted: Fit) -> dict[str, Any]:
+    """Return what there is to know of a rule, ready for JSON."""
     facts: dict[str, Any] = {
-        "output": output,
-        "sha256": sha256_of(output),
         "n_rows": fitted.n_rows,
         "total_weight": fitted.total_weight,
         "n_positives": fitted.n_positives,
@@ -359,8 +317,8 @@ def _facts(fitted: Fit, output: str) -> dict[str, Any]:
     return facts
 
 
-def _lines(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
-    """Return what there is to know, for people."""
+def _lines_of_rule(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
+    """Return what there is to know of a rule, for people."""
     rows = printer.number(fitted.total_weight)
     if weighted:
         rows = f"{fitted.n_fitted:,} (total weight {rows})"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abers.cli import printer
-from abers.cli.options import STDIN, STDOUT, columns_named
+from abers.cli.options import STDIN, STDOUT, columns_named, folder_of
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from abers.core.fitted import Stored
     from abers.rules import Calibrator, Rule, RuleSet
@@ -91,26 +91,46 @@ def columns_of_scores(
     return columns_named(scores)
 
 
-def rule_to_apply(
-    path: str,
+def applied(
+    write: Callable[..., Any],
+    rule: str,
     files: Sequence[str],
-    output: str,
+    doing: str,
     *,
+    output: str,
+    temp: str | None,
     force: bool,
     json: bool,
-) -> tuple[Rule | RuleSet | Calibrator, str]:
-    """Load the rule for a table that is to be written, once all of that can be done.
+    score: str | None,
+    scores: str | None,
+    **settings: Any,
+) -> tuple[Any, Rule | RuleSet | Calibrator, str]:
+    """Load a rule and write a table by it, once all of that can be done.
 
-    Also returns the checksum of its file.
+    Return what `write` counted, the rule, and the checksum of its file.
     """
+    from abers.tables.predict import CALIBRATOR_KEY
     from abers.tables.writing import check_output
 
     if json and output == STDOUT:
         msg = "--json must go with -o FILE; the table goes to standard output."
         raise InvalidParameter(msg)
-    refuse_two_pipes(path, files)
-    check_output(output, force=force, inputs=[path, *files])
-    return rule_and_sha256(path)
+    refuse_two_pipes(rule, files)
+    check_output(output, force=force, inputs=[rule, *files])
+    fitted, checksum = rule_and_sha256(rule)
+    with printer.progress(doing) as progress:
+        done = write(
+            fitted,
+            files,
+            output,
+            score=columns_of_scores(fitted, score, scores),
+            force=force,
+            metadata={CALIBRATOR_KEY: checksum},
+            temp=temp or folder_of(output),
+            progress=progress,
+            **settings,
+        )
+    return done, fitted, checksum
 
 
 def read_by(columns: Sequence[str], n_columns: int, n_models: int) -> str:

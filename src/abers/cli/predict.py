@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from abers.cli import options, printer
 from abers.cli.commands import command
-from abers.cli.inputs import columns_of_scores, rule_to_apply
+from abers.cli.inputs import applied
 from abers.cli.options import STDOUT
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ def predict(
     *,
     output: str,
     prior: float | None,
-    temp: str | None,
-    force: bool,
     json: bool,
-    scores: str | None,
     **settings: Any,
 ) -> None:
     """Add lower, upper and probability to each row of a table.
@@ -37,22 +34,10 @@ def predict(
     --prior all odds are adjusted to another share of positives, which assumes that
     nothing else has changed; then nothing is guaranteed.
     """
-    from abers.tables.predict import CALIBRATOR_KEY, predict_table
+    from abers.tables.predict import predict_table
 
-    fitted, checksum = rule_to_apply(rule, files, output, force=force, json=json)
-    settings["score"] = columns_of_scores(fitted, settings["score"], scores)
-    with printer.progress("predicting") as progress:
-        done = predict_table(
-            fitted,
-            files,
-            output,
-            prior=prior,
-            force=force,
-            metadata={CALIBRATOR_KEY: checksum},
-            temp=temp or options.folder_of(output),
-            progress=progress,
-            **settings,
-        )
+    given = {"output": output, "prior": prior, "json": json, **settings}
+    done, fitted, checksum = applied(predict_table, rule, files, "predicting", **given)
     if json:
         counts = {"n_rows": done.n_rows, "n_missing": done.n_missing}
         counts |= {"n_rest": done.n_rest, "n_pooled": done.n_pooled}

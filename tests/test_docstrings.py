@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -133,6 +134,16 @@ def contradictions(thing):
         if not agree:
             wrong.add(name)
     return sorted(wrong)
+
+
+def test_headings_of_sections_are_underlined_on_the_next_line():
+    package = Path(abers.__file__).parent
+    joined = [
+        f"{path.relative_to(package)}: {heading}"
+        for path in package.rglob("*.py")
+        for heading in re.findall(r"\w+ -{4,}.*", path.read_text("utf-8"))
+    ]
+    assert joined == []
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

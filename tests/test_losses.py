@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import brier_score_loss as brier_loss
-from sklearn.metrics import log_loss
+from sklearn.metrics import brier_score_loss as brier_loss, log_loss
 
 from abers import evaluation, losses
 from abers.errors import InvalidData, InvalidType

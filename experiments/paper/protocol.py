@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
     from abers.choices import LossName
     from abers.validation import FloatArray, IntArray
-    from experiments.paper.sklearn_engine import Candidate, Engine
-    from experiments.paper.sklearn_engine import Scores as ModelScores
+    from experiments.paper.sklearn_engine import (
+        Candidate,
+        Engine,
+        Scores as ModelScores,
+    )
     from experiments.paper.tasks import Task
 
 ROUNDING = 1e-12  # of a deficiency: 0 may come out this much below it

@@ -1,16 +1,18 @@
 # Public names for type checkers; a test holds them equal to the table of __init__.py.
 
-from abers import comparison as comparison
-from abers import engines as engines
-from abers import errors as errors
-from abers import evaluation as evaluation
-from abers import export as export
-from abers import formula as formula
-from abers import losses as losses
-from abers import online as online
-from abers import plots as plots
-from abers import reference as reference
-from abers import rules as rules
+from abers import (
+    comparison as comparison,
+    engines as engines,
+    errors as errors,
+    evaluation as evaluation,
+    export as export,
+    formula as formula,
+    losses as losses,
+    online as online,
+    plots as plots,
+    reference as reference,
+    rules as rules,
+)
 from abers.comparison.compare import compare as compare
 from abers.core.decisions import decide as decide
 from abers.core.fit import fit_rule as fit_rule
@@ -22,33 +24,19 @@ from abers.estimators.calibrated_classifier import (
 )
 from abers.estimators.calibrators import (
     BetaCalibrator as BetaCalibrator,
-)
-from abers.estimators.calibrators import (
     IsotonicCalibrator as IsotonicCalibrator,
-)
-from abers.estimators.calibrators import (
     IVAPCalibrator as IVAPCalibrator,
-)
-from abers.estimators.calibrators import (
     PlattCalibrator as PlattCalibrator,
-)
-from abers.estimators.calibrators import (
     StackedCalibrator as StackedCalibrator,
-)
-from abers.estimators.calibrators import (
     TemperatureCalibrator as TemperatureCalibrator,
 )
 from abers.estimators.regressors import (
     CVAPRegressor as CVAPRegressor,
-)
-from abers.estimators.regressors import (
     IVAPRegressor as IVAPRegressor,
 )
 from abers.estimators.unwrapping import predict_bounds as predict_bounds
 from abers.estimators.venn_abers_classifiers import (
     CVAPClassifier as CVAPClassifier,
-)
-from abers.estimators.venn_abers_classifiers import (
     IVAPClassifier as IVAPClassifier,
 )
 from abers.evaluation.check import check as check

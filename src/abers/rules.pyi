@@ -8,36 +8,24 @@ from abers.core.diagram import Diagram as Diagram
 from abers.core.fit import fit_rule_from_diagram as fit_rule_from_diagram
 from abers.core.merging import (
     brier_minimax as brier_minimax,
-)
-from abers.core.merging import (
     log_minimax as log_minimax,
-)
-from abers.core.merging import (
     merge_folds as merge_folds,
 )
 from abers.core.pooled import (
     PooledRule as PooledRule,
-)
-from abers.core.pooled import (
     fit_pooled_rule as fit_pooled_rule,
 )
 from abers.core.poset import (
     PosetRule as PosetRule,
-)
-from abers.core.poset import (
     fit_poset_rule as fit_poset_rule,
 )
 from abers.core.prior import adjust_prior as adjust_prior
 from abers.core.prior_estimate import (
     PriorEstimate as PriorEstimate,
-)
-from abers.core.prior_estimate import (
     estimate_prior as estimate_prior,
 )
 from abers.core.regression import (
     RegressionRule as RegressionRule,
-)
-from abers.core.regression import (
     fit_regression_rule as fit_regression_rule,
 )
 from abers.core.rule import Rule as Rule
@@ -46,15 +34,12 @@ from abers.core.stacked import StackedRule as StackedRule
 from abers.core.stacked_fit import (
     fit_stacked_rule_from_diagram as fit_stacked_rule_from_diagram,
 )
-from abers.core.top import TopRule as TopRule
-from abers.core.top import fit_top_rule as fit_top_rule
+from abers.core.top import TopRule as TopRule, fit_top_rule as fit_top_rule
 from abers.core.venn_abers_calibrator import (
     VennAbersCalibrator as VennAbersCalibrator,
 )
 from abers.estimators.shift_weights import (
     ShiftWeights as ShiftWeights,
-)
-from abers.estimators.shift_weights import (
     shift_weights as shift_weights,
 )
 from abers.estimators.skops_types import SKOPS_TYPES as SKOPS_TYPES

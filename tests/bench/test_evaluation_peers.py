@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from model_diagnostics.calibration import compute_bias
-from model_diagnostics.scoring import LogLoss, SquaredError
-from model_diagnostics.scoring import decompose as their_decompose
+from model_diagnostics.scoring import (
+    LogLoss,
+    SquaredError,
+    decompose as their_decompose,
+)
 from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score

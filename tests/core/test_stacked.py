@@ -19,8 +19,12 @@ from abers.errors import (
     InvertedScoresWarning,
 )
 from strategies import INF, calibration_sets, either_way
-from witnesses import beta_by_another_solver, boxed, matrix_by_another_solver
-from witnesses import merged_classes as merged
+from witnesses import (
+    beta_by_another_solver,
+    boxed,
+    matrix_by_another_solver,
+    merged_classes as merged,
+)
 
 ULPS = 1e-15  # of sums of probabilities
 

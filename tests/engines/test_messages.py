@@ -5,8 +5,7 @@ import pickle
 import kinds
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import abers
 from abers.core import blocks

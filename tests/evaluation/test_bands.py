@@ -6,10 +6,8 @@ from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
-from band import CURVES as STUDIED
-from band import all_runs, ours
-from hypothesis import given
-from hypothesis import strategies as st
+from band import CURVES as STUDIED, all_runs, ours
+from hypothesis import given, strategies as st
 from scipy.optimize import isotonic_regression
 from scipy.stats import beta
 

@@ -10,8 +10,7 @@ from abers import formatting
 from abers.core.guarantees import CLASSES
 from abers.plots import svg
 from abers.plots._confusion import Confusion
-from abers.report import evaluation_page
-from abers.report import text as page_text
+from abers.report import evaluation_page, text as page_text
 from abers.report.figures import data_uri
 from page_parser import Page
 

@@ -14,8 +14,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import abers
 import fitted_things

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import abers
 from abers.tables import fit_table, predict_table

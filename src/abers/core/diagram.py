@@ -1,7 +1,7 @@
 """The diagram: counts per distinct score, all that a rule needs of its rows.
 
-The rows of each class in ascending order, counts in cells of the score, and hashes that
-identify rows are computed here, too.
+The rows of each class in ascending order are computed here, too: a fit in memory starts
+from them, without counting first.
 """
 
 from __future__ import annotations

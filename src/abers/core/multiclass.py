@@ -31,8 +31,7 @@ from abers.core.inverted import (
     mann_whitney_of_diagram,
     summed,
 )
-from abers.core.merging import MERGES as MERGES_BY_LOSS
-from abers.core.merging import box, merge_folds, merge_rules
+from abers.core.merging import MERGES as MERGES_BY_LOSS, box, merge_folds, merge_rules
 from abers.core.own_weight import with_diagram
 from abers.core.pooled import PooledRule
 from abers.core.predictions import (

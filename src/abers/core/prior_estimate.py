@@ -73,13 +73,15 @@ def estimate_prior(rule: Rule, scores: ArrayLike) -> PriorEstimate:
     PriorEstimate
         The rate, with its standard error.
 
-    Notes ----- Let f be any function of the score, m1 and m0 its means over the
-    calibration rows with label 1 and 0, and m its mean over the new rows. If the scores
-    of positives and of negatives are distributed as before, m = q m1 + (1 - q) m0 for
-    the new rate q, so that q = (m - m0) / (m1 - m0). With v1, v0 and v, the variances
-    of the three means, and D = m1 - m0, the squared standard error is (q² v1 + (1 - q)²
-    v0 + v) / D². A quotient of means is biased; the bias to second order, (q (v1 + v0)
-    - v0) / D², is subtracted. The result is clipped to [0, 1].
+    Notes
+    -----
+    Let f be any function of the score, m1 and m0 its means over the calibration rows
+    with label 1 and 0, and m its mean over the new rows. If the scores of positives and
+    of negatives are distributed as before, m = q m1 + (1 - q) m0 for the new rate q, so
+    that q = (m - m0) / (m1 - m0). With v1, v0 and v, the variances of the three means,
+    and D = m1 - m0, the squared standard error is (q² v1 + (1 - q)² v0 + v) / D². A
+    quotient of means is biased; the bias to second order, (q (v1 + v0) - v0) / D², is
+    subtracted. The result is clipped to [0, 1].
 
     f is r³ (1 - (1 - r)³ if more than half of the calibration rows are positive), where
     r is the rank among calibration rows and new rows together, in the direction of the

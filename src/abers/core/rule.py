@@ -9,8 +9,7 @@ import numpy as np
 
 from abers import validation
 from abers._kernel import Table
-from abers.core import cells as cell_counts
-from abers.core import guarantees, merging, prior
+from abers.core import cells as cell_counts, guarantees, merging, prior
 from abers.core.fitted import (
     Contents,
     Layout,

@@ -54,8 +54,13 @@ from abers.core.nested import (
     rules_as_arrays,
 )
 from abers.core.pooled import PooledRule
-from abers.core.predictions import FitSource, FoldScores, Predictions, both_classes
-from abers.core.predictions import bounds_of_both as of_both
+from abers.core.predictions import (
+    FitSource,
+    FoldScores,
+    Predictions,
+    both_classes,
+    bounds_of_both as of_both,
+)
 from abers.core.rule import Rule
 from abers.errors import InvalidParameter
 

@@ -11,8 +11,13 @@ from abers import validation
 from abers.core import guarantees
 from abers.core.calibrator import Calibrator
 from abers.core.merging import MINIMAX
-from abers.core.predictions import TWO, FitSource, Predictions, both_classes
-from abers.core.predictions import bounds_of_both as of_both
+from abers.core.predictions import (
+    TWO,
+    FitSource,
+    Predictions,
+    both_classes,
+    bounds_of_both as of_both,
+)
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, bounds_at, places_of
 from abers.errors import InvalidData, InvalidParameter, InvalidType

@@ -24,8 +24,12 @@ from abers.core.rule_set import RuleSet, warn_of_inverted_groups
 from abers.core.units import Magnitudes, magnitudes, scale_for
 from abers.errors import InvalidData, InvalidParameter
 from abers.losses import row_losses
-from abers.storage.fingerprint import TAG as FINGERPRINT_TAG
-from abers.storage.fingerprint import Fingerprint, fingerprint_of_counts, mixed
+from abers.storage.fingerprint import (
+    TAG as FINGERPRINT_TAG,
+    Fingerprint,
+    fingerprint_of_counts,
+    mixed,
+)
 from abers.tables.columns import (
     GROUP_TAG,
     LABEL_TAG,

@@ -403,7 +403,7 @@ def test_weights_of_rows_are_copies(calibrator, scores):
     )
 
 
-@many
+@pytest.mark.parametrize("calibrator", [*MANY, abers.IVAPCalibrator()], ids=str)
 def test_rows_of_weight_zero_decide_nothing(calibrator):
     """Neither what the scores are, nor what stands for infinity."""
     scores = np.r_[P3, [[7.0, -9.0, 1e9]]]

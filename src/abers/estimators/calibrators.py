@@ -40,7 +40,6 @@ from abers.core.curves import (
 from abers.core.log_odds import (
     SCORES,
     against_rest,
-    are_probabilities,
     finite_ends,
     kind_of,
     log_odds,
@@ -98,10 +97,30 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationScores:
+    """Calibration rows: scores, labels as class numbers, weights."""
+
+    columns: FloatArray
+    labels: IntArray
+    weights: FloatArray
+
+    def counted(self) -> CalibrationScores:
+        """Drop rows of weight 0."""
+        kept = self.weights > 0
+        return CalibrationScores(
+            self.columns[kept], self.labels[kept], self.weights[kept]
+        )
+
+
 class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
     """The common part of all calibrators: fitting, prediction, and their tags."""
 
+    _choices: ClassVar[tuple[str, ...]] = SCORES
+    scores: StackedScale
     classes_: np.ndarray
+    scores_kind_: ScoreKind
+    n_features_in_: int
     calibrator_: Calibrator
 
     def fit(
@@ -142,6 +161,29 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator, ABC):
             Rows sum to 1.
         """
         return self._probabilities(X)
+
+    def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> CalibrationScores:
+        """Check the calibration rows; set the classes, names and kind of scores."""
+        validation.check_choice(self.scores, self._choices, "scores")
+        columns = as_columns(X)
+        classes, labels = encoded(y, columns.shape[1])
+        refuse_reordered(X, classes)
+        validation.check_length(labels.size, len(columns), "y", "scores")
+        weights = checked_weights(sample_weight, labels.size)
+        if weights is None:
+            weights = np.ones(labels.size)
+        remember_names(self, X)
+        self.classes_ = classes
+        self.scores_kind_ = kind_of(columns[weights > 0], self.scores)
+        return CalibrationScores(columns, labels, weights)
+
+    def _columns(self, X: ArrayLike) -> FloatArray:
+        """Check new scores."""
+        check_is_fitted(self)
+        check_names(self, X)
+        columns = as_columns(X)
+        check_columns(self, columns)
+        return columns
 
     @abstractmethod
     def _fit(
@@ -262,21 +304,18 @@ class IVAPCalibrator(ScoreCalibrator):
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         validation.check_choice(self.loss, LOSSES, "loss")
         validation.check_choice(self.multiclass, MULTICLASS_OF_ONE_RULE, "multiclass")
-        validation.check_choice(self.scores, SCORES, "scores")
-        columns = as_columns(X)
-        classes, labels = encoded(y, columns.shape[1])
-        refuse_reordered(X, classes)
-        validation.check_length(labels.size, len(columns), "y", "scores")
-        weights = checked_weights(sample_weight, labels.size)
-        warn_of_light(weights)
-        remember_names(self, X)
-        self.classes_ = classes
-        self.scores_kind_ = _kind_of(columns, self.scores)
-        sizes = np.bincount(labels, minlength=len(classes))
+        sample = self._sample(X, y, sample_weight)
+        classes, n_columns = self.classes_, sample.columns.shape[1]
+        if n_columns == 1 and self.scores == "auto":
+            self.scores_kind_ = "margin"  # any score that orders the rows
+        sizes = np.bincount(sample.labels, minlength=len(classes))
         self.multiclass_ = chosen_multiclass(self.multiclass, sizes)
         problems = problems_of(len(classes), self.multiclass_)
-        scores = self._scores(columns)
-        samples = [p.rows(scores, labels, weights) for p in problems]
+        sample = sample.counted()
+        weights = None if sample_weight is None else sample.weights
+        warn_of_light(weights)
+        scores = self._scores(sample.columns)
+        samples = [p.rows(scores, sample.labels, weights) for p in problems]
         self.__dict__.pop("diagrams_", None)  # those of an earlier fit
         if self.multiclass_ == "top":
             rule, tests = top_rule_of(samples)
@@ -288,7 +327,7 @@ class IVAPCalibrator(ScoreCalibrator):
             tests = [test for _, test in fitted]
         names = classes.tolist()
         fix = f"Put the columns in the order of the classes, {names!r}."
-        if columns.shape[1] == 1:
+        if n_columns == 1:
             fix = f"Negate the scores, or pass scores of class {names[-1]!r}."
         # Last, so that the calibrator is fitted even if warnings raise.
         warn_of_inverted(problems, [tests], classes, fix)
@@ -318,12 +357,8 @@ class IVAPCalibrator(ScoreCalibrator):
     def guarantee_(self) -> Guarantee:
         """Whether it is proven that one of the bounds is calibrated, or why not."""
         check_is_fitted(self)
-        if self.multiclass_ == "top":
-            return guarantees.VECTOR
-        if len(self.classes_) > 2:
-            return guarantees.CLASSES
-        ((rule,),) = self.rules_
-        return guarantees.UNKNOWN if rule is None else rule.guarantee
+        is_top = self.multiclass_ == "top"
+        return guarantees.VECTOR if is_top else self.calibrator_.guarantee
 
     def predict_bounds(
         self, X: ArrayLike, *, pos_label: Any = None, weight: Weight | None = None
@@ -393,10 +428,7 @@ class IVAPCalibrator(ScoreCalibrator):
         return MinimaxPredictor(problems, count, self.loss, self.rules_)
 
     def _new_scores(self, X: ArrayLike) -> ClassScores:
-        check_names(self, X)
-        columns = as_columns(X)
-        check_columns(self, columns)
-        return self._scores(columns)
+        return self._scores(self._columns(X))
 
     def _scores(self, columns: FloatArray) -> ClassScores:
         if columns.shape[1] == 1:
@@ -406,58 +438,8 @@ class IVAPCalibrator(ScoreCalibrator):
         return of_probabilities(columns)
 
 
-def _kind_of(columns: FloatArray, scores: str) -> str:
-    if scores != "auto":
-        return scores
-    if columns.shape[1] == 1:
-        return "margin"
-    return "probability" if are_probabilities(columns).all() else "margin"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibrationScores:
-    """Calibration rows: scores, labels as class numbers, weights."""
-
-    columns: FloatArray
-    labels: IntArray
-    weights: FloatArray
-
-    def counted(self) -> CalibrationScores:
-        """Drop rows of weight 0."""
-        kept = self.weights > 0
-        return CalibrationScores(
-            self.columns[kept], self.labels[kept], self.weights[kept]
-        )
-
-
 class Baseline(ScoreCalibrator):
     """The common part of these calibrators: checks, and the kind of scores."""
-
-    choices: ClassVar[tuple[str, ...]] = SCORES
-    scores: StackedScale
-    scores_kind_: ScoreKind
-    n_features_in_: int
-
-    def _sample(self, X: Any, y: ArrayLike, sample_weight: Any) -> CalibrationScores:
-        """Check the calibration rows; set the classes, names and kind of scores."""
-        validation.check_choice(self.scores, self.choices, "scores")
-        columns = as_columns(X)
-        classes, labels = encoded(y, max(2, columns.shape[1]))
-        refuse_reordered(X, classes)
-        validation.check_length(labels.size, len(columns), "y", "scores")
-        weights = checked_weights(sample_weight, labels.size)
-        if weights is None:
-            weights = np.ones(labels.size)
-        remember_names(self, X)
-        self.classes_ = classes
-        self.scores_kind_ = kind_of(columns[weights > 0], self.scores)
-        return CalibrationScores(columns, labels, weights)
-
-    def _columns(self, X: ArrayLike) -> FloatArray:
-        """Check new scores."""
-        check_is_fitted(self)
-        check_names(self, X)
-        return as_columns(X)
 
     @property
     def _is_binary(self) -> bool:
@@ -465,7 +447,6 @@ class Baseline(ScoreCalibrator):
 
     def _class_scores(self, columns: FloatArray) -> list[FloatArray]:
         """Return log-odds or margins: one column for two classes, else C columns."""
-        check_columns(self, columns)
         refuse_impossible(columns, self.scores_kind_)
         if self._is_binary:
             return [log_odds(columns, self.scores_kind_)]
@@ -501,7 +482,6 @@ class Baseline(ScoreCalibrator):
 
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         columns = self._columns(X)
-        check_columns(self, columns)
         refuse_impossible(columns, self.calibrator_.reads)
         return self.calibrator_.class_probabilities(columns)
 
@@ -636,7 +616,7 @@ class StackedCalibrator(Baseline):
     ['model', 'beta', 'venn_abers']
     """
 
-    choices: ClassVar = ("auto", *KINDS)
+    _choices: ClassVar = ("auto", *KINDS)
 
     def __init__(self, *, scores: StackedScale = "auto") -> None:
         self.scores = scores
@@ -662,7 +642,7 @@ class StackedCalibrator(Baseline):
     def _probabilities(self, X: ArrayLike) -> FloatArray:
         scores = self._new_scores(X)
         p = self.rule_.probability(scores)
-        return _both(p) if self._is_binary else p
+        return both_classes(p) if self._is_binary else p
 
     def predict_bounds(self, X: ArrayLike, *, pos_label: Any = None) -> FloatArray:
         """Return the lower and upper bound of the probability.
@@ -691,9 +671,7 @@ class StackedCalibrator(Baseline):
         return self.rule_.guarantee
 
     def _new_scores(self, X: ArrayLike) -> FloatArray:
-        columns = self._columns(X)
-        check_columns(self, columns)
-        return self._stacked_scores(columns)
+        return self._stacked_scores(self._columns(X))
 
     def _stacked_scores(self, columns: FloatArray) -> FloatArray:
         """Return scores in the form of the rule: one column for two classes."""
@@ -953,7 +931,6 @@ class TemperatureCalibrator(Baseline):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         sample = self._sample(X, y, sample_weight).counted()
-        check_columns(self, sample.columns)
         refuse_impossible(sample.columns, self.scores_kind_)
         logits = temperature_logits(
             sample.columns, self.scores_kind_, len(self.classes_)
@@ -966,10 +943,6 @@ class TemperatureCalibrator(Baseline):
             self.temperature_ = float(1 / np.float64(self.inverse_temperature_))
         numbers = [self.inverse_temperature_, *self.ends_]
         self._set_curve("temperature", sample, numbers)
-
-
-def _both(p: FloatArray) -> FloatArray:
-    return np.stack((1 - p, p), axis=1)
 
 
 def _refuse_infinite(scores: FloatArray) -> None:

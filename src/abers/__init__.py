@@ -12,9 +12,9 @@ from abers._lazy import lazy_names
 
 __version__ = "0.1.0"
 
-# All names are loaded when they are first used, from the modules that define them: the
-# command `abers` must be able to answer an interrupt before numpy is loaded. Type
-# checkers read __init__.pyi, which a test holds equal to this table.
+# All names are loaded on first use, from the modules that define them: the command
+# `abers` must be able to react to an interrupt before numpy is imported. Type checkers
+# read __init__.pyi, which a test compares with this table.
 _NAMES = {
     "comparison.compare": ["compare"],
     "core.decisions": ["decide"],
@@ -52,7 +52,7 @@ _MODULES = [
     "reference",
     "rules",
 ]
-# Not in __all__: a star import would fail where the extra of one is not installed.
+# Not in __all__: a star import would fail if the extra for one of them is missing.
 _MODULES_OF_EXTRAS = ["engines", "formula"]
 
 __all__ = [  # noqa: PLE0604 (all of them are text)

@@ -1,4 +1,4 @@
-"""Names of a module that are loaded when they are first used (PEP 562)."""
+"""Names of a module that are loaded on first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def lazy_names(
     module: str, names: Mapping[str, Iterable[str]], submodules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a module whose names come from others.
+    """Return `__getattr__` and `__dir__` for a module whose names come from others.
 
-    `names` maps the modules that define them, without "abers.", to the names.
+    `names` maps defining modules, without "abers.", to their names.
     """
     homes = {name: f"abers.{home}" for home, some in names.items() for name in some}
     inner = frozenset(submodules)
@@ -28,7 +28,7 @@ def lazy_names(
         else:
             msg = f"module {module!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        setattr(sys.modules[module], name, value)  # Python does not ask again
+        setattr(sys.modules[module], name, value)  # next time, Python finds it
         return value
 
     def listed() -> list[str]:

@@ -1,4 +1,4 @@
-"""Choices: options that take one of a few words, each list of words once."""
+"""Choices: the words that options accept, each list defined once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions and warnings that say it in one sentence."""
+"""Everything that can go wrong, as exceptions and warnings with one clear sentence."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ __all__ = [
 
 
 class AbersError(Exception):
-    """Base of every exception that abers raises on its own account."""
+    """The base of all exceptions that abers raises."""
 
 
 class InvalidData(AbersError, ValueError):
-    """Rows that cannot be used: scores, labels, weights, groups, folds or columns."""
+    """Rows cannot be used: bad scores, labels, weights, groups, folds or columns."""
 
 
 class InvalidParameter(AbersError, ValueError):
-    """An option that is not among those offered."""
+    """A parameter has a value that is not allowed."""
 
 
 class InvalidType(AbersError, TypeError):
-    """Something that is not a number where a number is needed."""
+    """Something is not a number where a number is required."""
 
 
 class InvalidFile(AbersError, OSError):
-    """A file that is damaged, foreign, or of an unknown format."""
+    """A file is damaged, was not written by abers, or has an unknown format."""
 
 
 class OutputExists(AbersError, OSError):
-    """A file that would be overwritten."""
+    """A file exists already and would be overwritten."""
 
 
 class MissingExtra(AbersError, ImportError):
-    """A package that an optional part needs and that is not installed."""
+    """An optional feature needs a package that is not installed."""
 
 
 class InvertedScoresWarning(UserWarning):
-    """Scores that run against the labels, so that the rule is nearly flat."""
+    """Scores are inverted: they fall as the rate rises, and the rule is nearly flat."""
 
 
 class UnknownGroupWarning(UserWarning):
-    """Groups that a rule set has not seen, so that the rule of all rows is used."""
+    """A rule set has not seen some groups, and uses the rule of all rows for them."""
 
 
 def need(*packages: str, what: str, extra: str | None = None) -> None:
-    """Raise one sentence that says what to install, if a package is missing.
+    """Raise with what to install if a package is missing.
 
-    Without `extra` it is one that abers depends on, missing after `pip --no-deps`.
+    Without `extra`, it is a dependency of abers, missing after `pip --no-deps`.
     """
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
@@ -70,12 +70,12 @@ def need(*packages: str, what: str, extra: str | None = None) -> None:
 
 
 def brings_extra(extra: str, command: str = "pip install") -> str:
-    """Say how to install an extra: from an index, and from a clone of the sources."""
+    """Return how to install an extra: from an index, and from a clone."""
     return f'{command} "abers[{extra}]" brings it; in a clone, {command} ".[{extra}]"'
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside of abers: the one that called it."""
+    """Warn at the first line outside abers, which called it."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""Formatting: numbers and labels for readers, and results as what JSON knows."""
+"""Formatting: numbers and labels for people, and results as JSON types."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-MOST_PLACES = 9  # what comes after is noise
-# Tags that a rule has of the table it was fitted to, as readers know them.
+MOST_PLACES = 9  # the rest is noise
+# Tags about the table of a rule's fit, with their names for people.
 TAG_NAMES = {
     "abers:score": "score column",
     "abers:label": "label column",
@@ -22,25 +22,25 @@ TAG_NAMES = {
     "abers:by": "group column",
     "abers:id": "id column",
 }
-# And those of a rule that was adjusted to another base rate.
+# The same for a rule that was adjusted to another base rate.
 PRIOR_NAMES = {"abers:prior": "adjusted to base rate"}
-LEAST_P = 0.001  # the smallest p-value that is written out
+LEAST_P = 0.001  # the smallest p-value that is shown as a number
 LEAST_PLACES = 4  # of a loss or a difference
 MINUS = "\N{MINUS SIGN}"
 
 
 def places(value: float, digits: int, *, least: int) -> int:
-    """Return how many decimal places show so many significant digits of a number.
+    """Return how many decimal places show this many significant digits.
 
-    A standard error decides for its difference, too. At least `least`, also for
-    what has no digits: 0, infinity or NaN; at most 9.
+    For a difference, pass its standard error. At least `least`, also for 0, infinity
+    and NaN; at most 9.
 
     >>> places(0.0123, 2, least=2), places(0.0123, 2, least=5)
     (3, 5)
     """
     if value == 0 or not math.isfinite(value):
         return least
-    # What is meant to be 0.01 may be a little less.
+    # A number meant as 0.01 may be slightly smaller.
     needed = digits - 1 - math.floor(math.log10(abs(value)) + 1e-9)
     return min(max(least, needed), MOST_PLACES)
 
@@ -68,7 +68,7 @@ def group_name(name: Any, longest: int | None = None) -> str:
 
 
 def score_range(low: float, high: float) -> str:
-    """Name the scores from one number on and below another, infinite or not.
+    """Describe the scores from one number up to another, possibly infinite.
 
     >>> score_range(0.25, 0.5), score_range(-math.inf, 0.5), score_range(0.25, math.inf)
     ('scores from 0.25 to 0.5', 'scores below 0.5', 'scores from 0.25')
@@ -79,7 +79,7 @@ def score_range(low: float, high: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Write a p-value; a small one only as small, NaN as a dash.
+    """Format a p-value; very small ones as a limit, NaN as a dash.
 
     >>> from abers.formatting import p_value
     >>> p_value(0.0314), p_value(1e-9), p_value(float("nan"))
@@ -91,7 +91,7 @@ def p_value(p: float) -> str:
 
 
 def percent(p: float) -> str:
-    """Show a probability with three significant digits: 0.0123 as 1.23 %."""
+    """Format a probability with three significant digits: 0.0123 as 1.23 %."""
     if not math.isfinite(p):
         return "-"
     digits = 1 if p == 0 else max(1, 2 - math.floor(math.log10(100 * abs(p)) + 1e-9))
@@ -99,12 +99,12 @@ def percent(p: float) -> str:
 
 
 def percent_points(p: float) -> str:
-    """Show a difference of probabilities, with its sign."""
+    """Format a difference of probabilities, with its sign."""
     return number(100 * p, 2, "+") + " %"
 
 
 def number(value: float, digits: int = 4, sign: str = "") -> str:
-    """Show a number; infinity as a sign, and nothing for what is not a number."""
+    """Format a number; infinity as a symbol, NaN as nothing."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -113,14 +113,14 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
 
 
 def cost(value: float) -> str:
-    """Show a loss to four places; small ones, of rare events, to three digits."""
+    """Format a loss with four decimal places; very small ones with three digits."""
     return number(value, places(value, 3, least=LEAST_PLACES))
 
 
 def change(
     mean: float, error: float, *, least: int = LEAST_PLACES, most: int = MOST_PLACES
 ) -> str:
-    """Show a difference, and its standard error, if it has one, to two digits."""
+    """Format a difference, and any standard error with two digits."""
     if math.isnan(error):
         return number(mean, min(places(mean, 2, least=least), most), "+")
     shown = min(places(error, 2, least=least), most)
@@ -128,7 +128,7 @@ def change(
 
 
 def plus_minus(value: float, error: float) -> str:
-    """Show a number and its standard error, if it has one, to two digits."""
+    """Format a number, and any standard error with two digits."""
     if math.isnan(error):
         return number(value, 2)
     shown = places(error, 2, least=2)
@@ -136,7 +136,7 @@ def plus_minus(value: float, error: float) -> str:
 
 
 def count(n: int, what: str) -> str:
-    """Count things: 1 row, 2 rows."""
+    """Format a count with its noun: 1 row, 2 rows."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
@@ -156,7 +156,7 @@ class Table(NamedTuple):
         caption: str = "",
         most: int | None = None,
     ) -> Table:
-        """Write a row for each item; a last row counts those beyond the first `most`.
+        """Make a row for each item; a last row counts those beyond the first `most`.
 
         >>> Table.of([1, 2, 3], {"n": str, "square": lambda n: str(n * n)}, most=2).rows
         [['1', '1'], ['2', '4'], ['… and 1 more', '']]
@@ -167,7 +167,7 @@ class Table(NamedTuple):
         return cls(caption, tuple(columns), rows)
 
     def text(self) -> str:
-        """Return aligned lines, numbers to the right, with a rule below the head.
+        """Return aligned lines, numbers to the right, with a line below the header.
 
         >>> print(Table("", ["method", "loss"], [["beta", "0.5"]]).text())
         method  loss
@@ -203,7 +203,7 @@ def _html_row(tag: str, cells: Sequence[str]) -> str:
 
 
 class Printout(NamedTuple):
-    """What a result shows when it is printed: facts, tables, reasons to doubt them."""
+    """The printed form of a result: facts, tables and warnings."""
 
     title: str
     facts: list[tuple[str, str]]  # names and values
@@ -212,7 +212,7 @@ class Printout(NamedTuple):
     headline: str = ""
 
     def text(self) -> str:
-        """Return it for a terminal.
+        """Return the text for a terminal.
 
         >>> table = Table("", ["a", "b"], [["1", "2"]])
         >>> print(Printout("Rule", [("rows", "2")], [table], []).text())
@@ -229,7 +229,7 @@ class Printout(NamedTuple):
         return "\n".join([*top, *lines, *tables, *self.warnings])
 
     def html(self) -> str:
-        """Return it for a notebook."""
+        """Return the HTML for a notebook."""
         warnings = [
             f'<p style="color:#c00"><strong>{html.escape(text)}</strong></p>'
             for text in self.warnings
@@ -247,7 +247,7 @@ class Printout(NamedTuple):
 
 
 def label_name(label: Any) -> str:
-    """Return a label as a reader knows it; nothing if it is 1, or none was given.
+    """Return a label for people; empty if it is 1 or None.
 
     >>> label_name("spam"), label_name(1), label_name(None)
     ("'spam'", '', '')
@@ -256,16 +256,16 @@ def label_name(label: Any) -> str:
 
 
 def label_as_json(label: Any) -> Any:
-    """Return a label as what JSON knows: itself if it can be, else its text."""
+    """Return a label as a JSON type: itself if possible, else its text."""
     is_plain = label is None or isinstance(label, str | int | float)
     return label if is_plain else str(label)
 
 
 def as_json(value: Any, *, longest: int | None = None) -> Any:
-    """Turn dataclasses, arrays and numbers that JSON lacks into what it knows.
+    """Convert dataclasses, arrays and special numbers to JSON types.
 
-    Of an array at most `longest` entries are kept, both ends among them, and of columns
-    of one length the same ones. What is not a number becomes None.
+    At most `longest` entries of an array are kept, including both ends, and the same
+    ones for columns of equal length. NaN becomes None.
 
     >>> as_json({"loss": float("inf"), "parts": (0.5, float("nan"))})
     {'loss': 'inf', 'parts': [0.5, None]}

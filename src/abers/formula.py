@@ -1,8 +1,8 @@
 """Formula: the functions that the paper's appendix plans for R, on a data frame.
 
 `ul` trains the underlying algorithm, `ivap` calibrates it on other rows, `cvap` does so
-fold by fold, and `predict` takes any of them. Names, arguments and components are the
-appendix's; rows are counted from 0, as in Python, not from 1.
+fold by fold, and `predict` accepts any of these. Names, arguments and components are
+those of the appendix; rows are counted from 0, as in Python, not from 1.
 
 The coding of the right-hand side, such as the levels of a factor or the mean that
 `scale` subtracts, is learnt from the training rows and kept for all others.
@@ -48,18 +48,18 @@ class LowerUpper(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UL:
-    """The underlying algorithm, trained: made by `ul`, or a part of an `IVAP`.
+    """The trained underlying algorithm: made by `ul`, or part of an `IVAP`.
 
     Attributes
     ----------
     formula : str
-        As it was given.
+        The formula, as passed.
     lev : tuple
         The two levels of the label, ascending; the second one counts as 1.
     model : classifier
         Trained on a matrix with the columns of the formula, without an intercept.
     coding : formulaic.ModelSpec
-        How the right-hand side becomes this matrix, for new rows too.
+        The coding of the right-hand side as this matrix, for new rows, too.
     """
 
     formula: str
@@ -161,7 +161,7 @@ def ul(formula: str, data: Any, subset: Any = None, model: Any = None) -> UL:
     Parameters
     ----------
     formula : str
-        As for R's `lm`, say `"y ~ x1 + x2"` or `"y ~ ."`; by formulaic.
+        As for R's `lm`, say `"y ~ x1 + x2"` or `"y ~ ."`; parsed by formulaic.
     data : data frame
         Of pandas, polars or pyarrow, or a dictionary of columns.
     subset : array-like, default=None
@@ -194,12 +194,12 @@ def ul(formula: str, data: Any, subset: Any = None, model: Any = None) -> UL:
 def ivap(
     formula: str, data: Any, subset1: Any, subset2: Any, model: Any = None
 ) -> IVAP:
-    """Make an inductive Venn-Abers predictor of a training and a calibration set.
+    """Make an inductive Venn-Abers predictor from a training and a calibration set.
 
     Parameters
     ----------
     formula : str
-        As for R's `lm`, say `"y ~ x1 + x2"` or `"y ~ ."`; by formulaic.
+        As for R's `lm`, say `"y ~ x1 + x2"` or `"y ~ ."`; parsed by formulaic.
     data : data frame
         Of pandas, polars or pyarrow, or a dictionary of columns.
     subset1, subset2 : array-like
@@ -211,8 +211,8 @@ def ivap(
     Returns
     -------
     IVAP
-        With `keys`, `F0` and `F1`. To the last bit what `IVAPClassifier` does with the
-        same rows.
+        With `keys`, `F0` and `F1`. Equal to `IVAPClassifier` with the same rows, bit
+        for bit.
 
     Examples
     --------
@@ -247,12 +247,12 @@ def cvap(  # noqa: PLR0917 (the paper's order)
     model: Any = None,
     seed: Any = None,
 ) -> CVAP:
-    """Make a cross Venn-Abers predictor of K folds.
+    """Make a cross Venn-Abers predictor with K folds.
 
     Parameters
     ----------
     formula : str
-        As for R's `lm`, say `"y ~ x1 + x2"` or `"y ~ ."`; by formulaic.
+        As for R's `lm`, say `"y ~ x1 + x2"` or `"y ~ ."`; parsed by formulaic.
     data : data frame
         Of pandas, polars or pyarrow, or a dictionary of columns.
     subset : array-like, default=None
@@ -262,13 +262,13 @@ def cvap(  # noqa: PLR0917 (the paper's order)
     model : classifier, default=None
         The underlying algorithm; logistic regression if None.
     seed : int, RandomState instance or None, default=None
-        Shuffles the rows into folds, which keep the shares of the labels.
+        Shuffles the rows into stratified folds.
 
     Returns
     -------
     CVAP
-        A sequence of K `IVAP`. To the last bit what `CVAPClassifier(cv=K,
-        merge="minimax", random_state=seed)` does with the same matrix. Two levels only.
+        A sequence of K `IVAP`. Equal to `CVAPClassifier(cv=K, merge="minimax",
+        random_state=seed)` with the same matrix, bit for bit. Two levels only.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def cvap(  # noqa: PLR0917 (the paper's order)
 
 
 def predict(object: UL | IVAP | CVAP, newdata: Any) -> Any:  # noqa: A002 (the paper's)
-    """Predict for the rows of a table: what R calls a generic function.
+    """Predict for the rows of a table; a generic function in R.
 
     Parameters
     ----------
@@ -306,8 +306,8 @@ def predict(object: UL | IVAP | CVAP, newdata: Any) -> Any:  # noqa: A002 (the p
     Returns
     -------
     ndarray of shape (n,) or LowerUpper
-        Of an `UL` scores, of an `IVAP` lower and upper probabilities, of a `CVAP`
-        probabilities.
+        Scores for a `UL`, lower and upper probabilities for an `IVAP`, probabilities
+        for a `CVAP`.
 
     Examples
     --------
@@ -340,12 +340,12 @@ def _ivap(
 
 
 def _scores(model: Any, X: FloatArray, lev: tuple[Any, ...]) -> FloatArray:
-    """Score rows as the classifiers do, rounded alike."""
+    """Score rows as the classifiers do, with the same rounding."""
     return class_scores(model, X, len(X), np.array(lev), "auto").of_pair(0, 1)
 
 
 def _as_frame(data: Any, name: str) -> Any:
-    """Return a pandas data frame whose rows are numbered from 0."""
+    """Return a pandas data frame with rows numbered from 0."""
     import pandas as pd
 
     try:
@@ -364,7 +364,7 @@ def _as_frame(data: Any, name: str) -> Any:
 
 
 def _as_rows(subset: Any, size: int, name: str) -> IntArray:
-    """Return row numbers, for a mask too."""
+    """Return row numbers, also for a mask."""
     if subset is None and name == "subset":
         return np.arange(size)
     rows: np.ndarray = np.asarray(subset)
@@ -383,7 +383,7 @@ def _as_rows(subset: Any, size: int, name: str) -> IntArray:
 def _labels(formula: str, rows: Any, owner: str) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Return the labels of rows, and their two levels.
 
-    The left-hand side is a column of any type, or computed from some.
+    The left-hand side is a column of any type, or computed from columns.
     """
     if not isinstance(formula, str):
         msg = f"formula must be a text such as 'y ~ x'; got {formula!r}."
@@ -412,7 +412,7 @@ def _labels(formula: str, rows: Any, owner: str) -> tuple[np.ndarray, tuple[Any,
 
 
 def _coded(formula: str, rows: Any) -> tuple[FloatArray, Any]:
-    """Return features of the rows that train, and how further rows are coded."""
+    """Return the features of the training rows, and their coding for new rows."""
     matrices = _materialised(formula, rows)
     if isinstance(matrices.lhs, tuple) or isinstance(matrices.rhs, tuple):
         msg = f"formula must have one part on each side of ~; got {formula!r}."
@@ -428,12 +428,12 @@ def _coded(formula: str, rows: Any) -> tuple[FloatArray, Any]:
 
 
 def _features(formula: str, coding: Any, rows: Any) -> FloatArray:
-    """Return features of further rows, coded as those that train."""
+    """Return the features of new rows, coded like the training rows."""
     return _without_intercept(_materialised(formula, rows, coding), rows)
 
 
 def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
-    """Return the columns of features: classifiers have an intercept of their own."""
+    """Return the columns of features without intercept, since classifiers add one."""
     names = np.array(matrix.model_spec.column_names)
     X = np.ascontiguousarray(np.asarray(matrix, np.float64)[:, names != "Intercept"])
     if not np.isfinite(X).all():
@@ -448,7 +448,7 @@ def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
 
 
 def _materialised(formula: str, rows: Any, spec: Any = None) -> Any:
-    """Compute a formula, or a part of it, as formulaic does; raise if it cannot be."""
+    """Evaluate a formula, or a part of it, with formulaic; raise if that fails."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DataMismatchWarning)

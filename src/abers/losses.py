@@ -1,10 +1,9 @@
-"""The paper's losses: scaled so that knowing nothing costs 1.
+"""The paper's losses, scaled so that an uninformed prediction costs 1.
 
-With C classes, logarithms have base C and the Brier loss the factor C / (C - 1): the
-predictor that always says 1/C suffers loss 1. For two classes these are bits, and
-4 (y - p)². Their names say so: `paper_log_loss` is not `abers.evaluation.log_loss`,
-which has the natural logarithm, as in scikit-learn, and appears in evaluations and
-reports.
+With C classes, logarithms have base C and the Brier loss the factor C / (C - 1): always
+predicting 1/C has loss 1. For two classes these are bits, and 4 (y - p)². Their names
+say so: `paper_log_loss` is not `abers.evaluation.log_loss`, which has the natural
+logarithm, as in scikit-learn, and appears in evaluations and reports.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["paper_brier_loss", "paper_log_loss", "paper_root_brier_loss"]
 
 
 def paper_log_loss(y: ArrayLike, p: ArrayLike) -> float:
-    """Return the paper's MLL, eq. (9): the mean of -log_C of what the label got.
+    """Return the paper's MLL, eq. (9): the mean of -log_C of the label's probability.
 
     For two classes these are bits: `abers.evaluation.log_loss` divided by ln 2.
 
@@ -42,7 +41,7 @@ def paper_log_loss(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        Infinite if a label was observed that had probability 0.
+        Infinite if an observed label had probability 0.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def paper_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def paper_root_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
-    """Return the square root of `paper_brier_loss`: 1 for knowing nothing, too.
+    """Return the square root of `paper_brier_loss`; 1 for an uninformed prediction.
 
     Parameters
     ----------
@@ -103,8 +102,8 @@ def paper_root_brier_loss(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        The root of the mean, not the mean of the roots. As the loss of one prediction
-        a root would not be proper: honest probabilities would not be rewarded.
+        The root of the mean, not the mean of the roots: the root of a single
+        prediction's loss would not be a proper loss.
 
     Examples
     --------
@@ -148,8 +147,8 @@ def _as_labels_and_probabilities(
 def class_losses(p: FloatArray, labels: IntArray, loss: LossName) -> FloatArray:
     """Return the loss of each row of probabilities of C classes: (n,).
 
-    Natural-log loss, infinite where the label had probability 0; or the Brier loss, the
-    squared differences added up over the classes.
+    Natural-log loss, infinite where the label had probability 0; or Brier loss, the sum
+    of squared differences over the classes.
     """
     rows = np.arange(labels.size)
     if loss == "log":
@@ -166,9 +165,9 @@ def row_losses(
     positives: Weights,
     loss: LossName,
 ) -> FloatArray:
-    """Return the loss of each prediction given the weight of each label.
+    """Return the loss of each prediction, given the weight of each label.
 
-    Infinite where a label was observed that had probability 0.
+    Infinite where an observed label had probability 0.
     """
     losses: FloatArray = _OF_ROWS[loss](p, negatives, positives)
     return losses
@@ -188,7 +187,7 @@ def mean_loss(
 def paired_difference(
     losses: FloatArray, others: FloatArray, weights: FloatArray
 ) -> tuple[float, float]:
-    """Return the mean of losses minus others over the same rows, and its error.
+    """Return the mean difference of two losses over the same rows, and its error.
 
     The standard error is NaN where a loss is infinite, and with one row.
 
@@ -220,5 +219,5 @@ def _brier_losses(p: FloatArray, zeros: Weights, ones: Weights) -> FloatArray:
 
 
 _OF_ROWS = {"log": _log_losses, "brier": _brier_losses}
-SCORING_LOSSES = get_args(LossName)  # bounds may be merged for others, too
+SCORING_LOSSES = get_args(LossName)  # bounds may be merged for other losses, too
 LOSS_NAMES = {"log": "log loss", "brier": "Brier loss"}

@@ -1,15 +1,15 @@
 """The executable specification: the paper's Algorithms 1-8 on exact fractions.
 
 Vovk, Petej and Fedorova (2015), Sections 2-4; Algorithm 8 stands in a part of Section 3
-that the print leaves out. A comment ``line n`` names the line of
-the paper's algorithm; ``DEVIATION:`` marks where the print is not followed, with the
-reason and the test in tests/paper/test_algorithms.py that pins it. Nothing here is fast
-and nothing of the library is imported: the library is tested against it.
+that the print leaves out. A comment ``line n`` names the line of the paper's algorithm;
+``DEVIATION:`` marks where the print is not followed, with the reason and the test in
+tests/paper/test_algorithms.py that pins it. Nothing here is fast, and nothing of the
+library is imported: the library is tested against it.
 
 Dictionaries keep the paper's indices: P_i is ``points[i]``, with P_-1 and P_k'+1 where
-an algorithm asks for them. Scores only have to sort, so NaN is none; weights are
-positive and taken exactly, floats too; the test object has weight 1, in Algorithm 8
-any.
+an algorithm needs them. Scores may be anything that can be sorted, so not NaN. Weights
+are positive and exact, even if floats. The test object has weight 1, or any weight in
+Algorithm 8.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Score(Protocol):
 
 
 class Bounds(NamedTuple):
-    """The pair (p0, p1): estimated with the new case as a 0, and as a 1."""
+    """The pair (p0, p1): the estimates with the new case as a 0 and as a 1."""
 
     lower: Fraction
     upper: Fraction
@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of the plane, or the vector to it."""
+    """A point in the plane, or the vector to it."""
 
     x: Fraction
     y: Fraction
@@ -90,7 +90,7 @@ class Diagram:
         labels: Sequence[int],
         weights: Sequence[float | Fraction] | None = None,
     ) -> Diagram:
-        """Sort rows and pool those of equal score (-0.0 equals 0.0)."""
+        """Sort rows and pool those with equal scores (-0.0 equals 0.0)."""
         totals: dict[Score, Point] = defaultdict(lambda: ORIGIN)
         weights = [1] * len(scores) if weights is None else weights
         for s, y, w in zip(scores, labels, weights, strict=True):
@@ -104,7 +104,7 @@ class Diagram:
 
 
 class Stack(list[Point]):
-    """The paper's stack, Top last; it counts its pushes, as the time lemma does."""
+    """The paper's stack, Top last; it counts pushes, like the lemma on time."""
 
     pushes = 0
 
@@ -213,7 +213,7 @@ def lower_by_symmetry(diagram: Diagram) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A key s'_i and the bounds at it; a leaf is only the bounds between two keys."""
+    """A key s'_i and its bounds; a leaf is just the bounds between two keys."""
 
     key: Score
     payload: Bounds
@@ -302,7 +302,7 @@ def pool_adjacent_violators(diagram: Diagram) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Keys of one value: their weight and positives, and how many they are."""
+    """Keys with the same value: their weight, positives and number."""
 
     total: Point
     keys: int = 1
@@ -328,26 +328,26 @@ def level_sets(increments: Iterable[Point]) -> list[Block]:
 
 
 def log_minimax(p0: Fraction, p1: Fraction) -> Fraction:
-    """Merge bounds so that the larger extra log loss of Section 4 is least."""
+    """Merge bounds by minimising the larger extra log loss of Section 4."""
     return p1 / (1 - p0 + p1)
 
 
 def brier_minimax(p0: Fraction, p1: Fraction) -> Fraction:
-    """Merge bounds so that the larger extra Brier loss of Section 4 is least."""
+    """Merge bounds by minimising the larger extra Brier loss of Section 4."""
     return p1 + p0**2 / 2 - p1**2 / 2
 
 
 def geometric_mean(values: Sequence[Fraction]) -> decimal.Decimal:
-    """Return the geometric mean GM in the precision of the decimal context."""
+    """Return the geometric mean GM to the precision of the decimal context."""
     product = math.prod(values, start=ONE)
     ratio = decimal.Decimal(product.numerator) / product.denominator
     return ratio ** (decimal.Decimal(1) / len(values))
 
 
 def merge_folds(folds: Sequence[tuple[Fraction, Fraction]]) -> float:
-    """Merge the folds' bounds as Algorithm 7 does, minimax for the log loss.
+    """Merge the folds' bounds as in Algorithm 7: minimax for log loss.
 
-    Geometric means are irrational: they are taken to 60 digits and the result is
+    Geometric means are irrational: they are computed to 60 digits, and the result is
     rounded once, to the float nearest to GM(p1) / (GM(1 - p0) + GM(p1)).
 
     >>> merge_folds([(Fraction(0), Fraction(1, 9)), (Fraction(0), Fraction(1))])
@@ -368,8 +368,8 @@ def merge_folds_brier(folds: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
 def cross_predict(
     folds: Iterable[tuple[Sequence[Score], Sequence[int], Score]],
 ) -> float:
-    """Run Algorithm 7, CVAP: a fold is its calibration scores, labels, test score."""
-    # Line 1, the split, and the training inside line 3 come before there are scores.
+    """Run Algorithm 7, CVAP; a fold has calibration scores, labels and a test score."""
+    # Line 1, the split, and the training in line 3 come before there are scores.
     return merge_folds([predict(*fold) for fold in folds])  # lines 2-4
 
 
@@ -408,8 +408,8 @@ def star(
 def tentacles(diagram: Diagram, s: Score) -> tuple[Tentacle, Tentacle]:
     """Return the lower and the upper tentacle of a fold: its level 1 and 2 blocks."""
     steps = diagram.increments
-    a = sum(key < s for key in diagram.scores)  # the keys below s
-    b = sum(not s < key for key in diagram.scores)  # and those that are not above it
+    a = sum(key < s for key in diagram.scores)  # the number of keys below s
+    b = sum(not s < key for key in diagram.scores)  # and of those not above it
     below, above = [], []
     stop = 0
     for block in level_sets(steps):  # level 1
@@ -425,26 +425,26 @@ def tentacles(diagram: Diagram, s: Score) -> tuple[Tentacle, Tentacle]:
 
 
 def isotonise_centre(star: Star) -> Star:
-    """Run Algorithm 8: pool into C what is out of order with it; return what is left.
+    """Run Algorithm 8: pool into C whatever is out of order with it; return the rest.
 
-    Why one run is enough: pooling an upper N leaves g(N) < g(C), the upper neighbours
-    that remain have no smaller g, and pooling a lower one raises g(C). So in the end
-    the blocks pooled from above have values below t := g(C) and the others t or more;
-    from below it is the other way round. The blocks of a tentacle are pieces of a
-    minorant, so what was pooled is that prefix of the part above which has the least
-    sum of w (y - t), and that suffix of the part below which has the largest. With
-    these the sum over C is 0: this equation determines isotonic regression at C.
+    One run is enough: pooling an upper N leaves g(N) < g(C), the remaining upper
+    neighbours have no smaller g, and pooling a lower one raises g(C). So in the end the
+    blocks pooled from above have values below t := g(C) and the others t or more; from
+    below it is the other way round. The blocks of a tentacle are pieces of a minorant,
+    so what was pooled is that prefix of the part above which has the least sum of w (y
+    - t), and that suffix of the part below which has the largest. With these the sum
+    over C is 0: this equation determines isotonic regression at C.
 
-    The paper takes it from Theorem 2.5 of Barlow et al. (1972) that blocks can be
-    pooled. Its own remark in brackets says that the theorem does not apply, and indeed
-    a block of level 1 may break (test_a_block_through_the_test_object_may_break); the
-    argument above does without.
+    The paper justifies the pooling of blocks by Theorem 2.5 of Barlow et al. (1972).
+    Its own remark in brackets says that the theorem does not apply, and indeed a block
+    of level 1 may break (test_a_block_through_the_test_object_may_break); the argument
+    above does not need it.
     """
     centre = star.centre
     below, above = ([list(t) for t in ts] for ts in star[1:])
     while True:
         # DEVIATION: the paper does not say that, once N is pooled, the next block of
-        # its tentacle is a neighbour; it has to be. Pinned by
+        # its tentacle becomes a neighbour, as it must. Pinned by
         # test_next_block_of_a_tentacle_must_become_the_neighbour.
         uppers, lowers = ([t for t in ts if t] for ts in (above, below))
         too_low = any(t[-1].value < centre.value for t in uppers)
@@ -470,15 +470,16 @@ def pooled_predict(
     folds: Iterable[tuple[Sequence[Score], Sequence[int], Score]],
     weight: Fraction | int = ONE,
 ) -> Bounds:
-    """Return (p0, p1) by one isotonic regression for all folds, with Algorithm 8.
+    """Return (p0, p1) from one isotonic regression for all folds, with Algorithm 8.
 
-    A fold is its calibration scores, labels, test score; the postulated row
-    counts as `weight` rows. With one fold and weight 1 this is the IVAP.
+    A fold is its calibration scores, labels and test score; the postulated row counts
+    as `weight` rows. With one fold and weight 1, this is the IVAP.
 
     >>> [str(p) for p in pooled_predict([([1, 2, 3], [0, 1, 0], 2), ([5], [1], 7)])]
     ['1/2', '3/4']
     """
     chains = [(Diagram.from_rows(x, y), s) for x, y, s in folds]
-    # The paper considers "only the case of postulated label 1"; 0 is no different.
+    # The paper considers "only the case of postulated label 1"; label 0 works the same
+    # way.
     p0, p1 = (isotonise_centre(star(chains, y, weight)).centre.value for y in (0, 1))
     return Bounds(p0, p1)

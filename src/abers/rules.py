@@ -1,15 +1,15 @@
 """Rules, and what they are made of: the names one level below `abers` itself.
 
-The types of fitted rules, diagrams and fits from them, pooled rules, rules of several
-scores and of a regression; how bounds become one probability, pairs of classes become
-classes, and probabilities meet another base rate.
+Types of fitted rules, diagrams and fits to them, pooled rules, rules of several scores,
+and regression rules; functions that merge bounds, couple pairs of classes, and adjust
+to another base rate.
 """
 
 from __future__ import annotations
 
 from abers._lazy import lazy_names
 
-# Type checkers read rules.pyi, which a test holds equal to this table.
+# Type checkers read rules.pyi, which a test compares with this table.
 _NAMES = {
     "core.calibrator": ["Calibrator"],
     "core.coupling": ["couple"],

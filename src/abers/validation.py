@@ -1,9 +1,8 @@
-"""Every check of user input, and every message that it may cause.
+"""Every check of user input, and every message that it may raise.
 
-A function here takes what the user passed and returns what the kernel takes:
-contiguous arrays of one type. Conversions happen here and nowhere else. The kernel
-looks for NaN and bad labels in passes that it makes anyway, and reports them; the
-messages are here.
+A function here takes what the user passed and returns what the kernel needs: contiguous
+arrays of one type. All conversions happen here. The kernel looks for NaN and bad labels
+in passes that it makes anyway, and reports them; their messages are here, too.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 LabelArray = NDArray[np.bool_] | IntArray | FloatArray
 
-LARGEST_EXACT_INTEGER = 2**53  # every integer up to here is a double
-LARGEST_WEIGHT_RATIO = 1e140  # beyond, squares of shares vanish
+LARGEST_EXACT_INTEGER = 2**53  # up to here, every integer is a double
+LARGEST_WEIGHT_RATIO = 1e140  # beyond, squares of shares underflow
 LARGEST_REAL_TOTAL = 2.0**32  # of relative weights that are left alone, unless the
 LEAST_LARGEST_WEIGHT = 2.0**-20  # largest of them is less than this
 MOST_THREADS = 256  # the kernel starts no more
-MOST_NAMED = 5  # labels in a message
-THREE_DIGITS = 0.5e-3  # how far a probability of three digits may be from what it was
-FUZZ = 1e-9  # of sums of doubles, far above what they can be off
+MOST_NAMED = 5  # labels in one message
+THREE_DIGITS = 0.5e-3  # rounding error of a probability with three digits
+FUZZ = 1e-9  # of sums of doubles, far above their rounding errors
 
 _ROW_NOUNS = {
     "sample_weight": "weight",
@@ -38,7 +37,7 @@ _ROW_NOUNS = {
     "labels": "label",
     "y": "label",
 }
-_NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() takes some
+_NOT_REAL = (str, bytes, complex, np.complexfloating)  # though float() accepts some
 
 
 def as_scores(values: object, name: str = "scores") -> FloatArray:
@@ -61,7 +60,7 @@ def as_column(values: object, name: str) -> NDArray[Any]:
 
 
 def as_table(values: object, name: str) -> NDArray[Any]:
-    """Return an array of whatever shape and type it has; None and the like are not."""
+    """Return an array of any shape and type; None and the like are refused."""
     array = _as_array(values, name)
     _refuse_no_array(array, name)
     return array
@@ -70,7 +69,7 @@ def as_table(values: object, name: str) -> NDArray[Any]:
 def exact_doubles(array: NDArray[Any], name: str) -> FloatArray:
     """Return contiguous doubles.
 
-    Numbers that no double can hold are refused, never rounded: two scores that differ
+    Numbers that are not exact doubles are refused, never rounded: two different scores
     must not become a tie.
     """
     array = _as_real(array, name)
@@ -92,7 +91,7 @@ def exact_doubles(array: NDArray[Any], name: str) -> FloatArray:
 
 
 def as_calibration_scores(values: object) -> FloatArray:
-    """Return scores to fit: at least one."""
+    """Return calibration scores: at least one."""
     scores = as_scores(values)
     check_rows_exist(scores.size)
     return scores
@@ -103,10 +102,10 @@ def as_labels(
 ) -> LabelArray:
     """Return one contiguous column of bools, 64-bit integers or doubles.
 
-    `option` is the caller's parameter that chooses one of two labels.
+    `option` is the caller's name for the parameter that chooses one of two labels.
     """
     given = _as_array(values, name, text=True)
-    # Under other names there may be more than two classes.
+    # With other names, there may be more than two classes.
     if option or name == "labels":
         _refuse_text(given, name, option)
     array = as_column(given, name)
@@ -122,11 +121,11 @@ def binary_labels(
     counted: NDArray[np.bool_] | None = None,
     option: str = "pos_label",
 ) -> tuple[LabelArray, Any]:
-    """Return labels as 0 and 1, and the label that counts as 1, of any two labels.
+    """Return labels as 0 and 1, and the label that counts as 1, for any two labels.
 
-    Without a `pos_label` they come as from `as_labels`, with None. With one, `counted`
-    are the rows that must have one of two labels; None: all of them. `option` is what
-    the caller's users call `pos_label`.
+    Without a `pos_label`, they are returned as by `as_labels`, with None. With one,
+    `counted` are the rows that must have one of two labels; None is all rows. `option`
+    is the caller's name for `pos_label`.
     """
     if pos_label is None:
         return as_labels(labels, name, option=option), None
@@ -162,7 +161,7 @@ def _label_column(values: object, name: str) -> NDArray[Any]:
 def refuse_missing_labels(
     array: NDArray[Any], rows: NDArray[np.intp], name: str
 ) -> None:
-    """Refuse NaN, None and NA among the labels of these rows."""
+    """Raise for NaN, None and NA among the labels of these rows."""
     some = array[rows]
     if some.dtype.kind == "O":
         missing = np.array([_is_missing(value) for value in some], dtype=np.bool_)
@@ -184,7 +183,7 @@ def _is_missing(value: Any) -> bool:
 def _refuse_positive(
     others: NDArray[Any], pos_label: Any, name: str, option: str
 ) -> NoReturn:
-    """Raise for a positive label that does not occur, though others do."""
+    """Raise if the positive label does not occur, but others do."""
     labels = [shown(label) for label in dict.fromkeys(others.tolist())]
     more = "" if len(labels) <= MOST_NAMED else f" and {len(labels) - MOST_NAMED} more"
     msg = (
@@ -197,7 +196,7 @@ def _refuse_positive(
 def place_among(
     pos_label: object, classes: NDArray[Any], option: str = "pos_label"
 ) -> int:
-    """Return the place of the positive class among the classes of a classifier."""
+    """Return the index of the positive class among the classes of a classifier."""
     for place, label in enumerate(classes.tolist()):
         if label == pos_label:
             return place
@@ -211,7 +210,7 @@ def place_among(
 def as_weights(
     values: object, size: int, name: str = "sample_weight", other: str = "scores"
 ) -> FloatArray:
-    """Return finite weights, none negative, as many as the other; all may be zero."""
+    """Return finite nonnegative weights, one per row; all may be zero."""
     weights = as_scores(values, name)
     check_length(weights.size, size, name, other)
     bad = ~(np.isfinite(weights) & (weights >= 0))
@@ -229,10 +228,10 @@ def as_weights(
 def as_relative_weights(
     values: object, size: int, name: str = "sample_weight"
 ) -> FloatArray:
-    """Return weights of which only the ratios matter; their squares are doubles.
+    """Return weights of which only ratios matter, scaled so that squares are doubles.
 
-    Very large and very small ones are divided by a power of two, so that the ratios
-    stay the same; all others are left alone, and so are numbers of rows.
+    Very large and very small weights are divided by a power of two, which keeps the
+    ratios; others, and row counts, are unchanged.
     """
     weights = as_weights(values, size, name)
     check_total(weights, name)
@@ -253,7 +252,7 @@ def as_relative_weights(
 
 
 def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
-    """Return two arrays of probabilities with lower <= upper, of any one shape."""
+    """Return two arrays of probabilities of one shape, with lower <= upper."""
     low = as_numbers(lower, "lower bounds")
     up = as_numbers(upper, "upper bounds")
     if low.shape != up.shape:
@@ -275,7 +274,7 @@ def as_bounds(lower: object, upper: object) -> tuple[FloatArray, FloatArray]:
 
 
 def check_rows_exist(n_rows: int) -> None:
-    """Refuse scores without rows to calibrate with."""
+    """Raise if there are no rows to calibrate with."""
     if not n_rows:
         msg = "scores must not be empty; got no rows to calibrate with."
         raise InvalidData(msg)
@@ -287,7 +286,7 @@ def as_numbers(values: object, name: str) -> FloatArray:
 
 
 def as_count(value: Any, name: str) -> int:
-    """Return a number of things: an integer, not negative."""
+    """Return a count: a nonnegative integer."""
     if not _is_integer(value, least=0):
         msg = f"{name} must be an integer, not negative; got {shown_object(value)}."
         raise InvalidParameter(msg)
@@ -295,7 +294,7 @@ def as_count(value: Any, name: str) -> int:
 
 
 def as_number_of_rows(value: object, name: str) -> int:
-    """Return a number of rows: one that doubles can count up to."""
+    """Return a number of rows that a double can represent."""
     count = as_count(value, name)
     if count >= LARGEST_EXACT_INTEGER:
         msg = f"{name} must be below 2**53; got {shown_object(value)}."
@@ -304,7 +303,7 @@ def as_number_of_rows(value: object, name: str) -> int:
 
 
 def as_rows(values: object, name: str = "rows") -> IntArray:
-    """Return row numbers: integers, none negative."""
+    """Return row numbers: nonnegative integers."""
     rows = as_column(values, name)
     bad = ~np.isfinite(rows) | (rows != np.floor(rows)) | (rows < 0)
     if bad.any():
@@ -318,7 +317,7 @@ def as_rows(values: object, name: str = "rows") -> IntArray:
 
 
 def as_flag(value: object, name: str) -> bool:
-    """Return a Python bool; numbers and text are too easily meant otherwise."""
+    """Return a Python bool; numbers and text might have been meant otherwise."""
     if not isinstance(value, bool | np.bool_):
         msg = f"{name} must be True or False; got {shown_object(value)}."
         raise InvalidType(msg)
@@ -326,7 +325,7 @@ def as_flag(value: object, name: str) -> bool:
 
 
 def check_total(weights: FloatArray | IntArray, name: str) -> None:
-    """Refuse weights that add up to nothing, or to more than a double can hold."""
+    """Raise for weights that add up to 0, or to more than a double can hold."""
     if not weights.any():
         msg = f"{name} must not all be zero; got no row that counts."
         raise InvalidData(msg)
@@ -344,7 +343,7 @@ def as_threads(value: Any, name: str = "n_threads") -> int:
 
 
 def check_positive_integer(value: object, name: str) -> None:
-    """Refuse what is not a positive integer."""
+    """Raise unless this is a positive integer."""
     if not _is_integer(value, least=1):
         msg = f"{name} must be a positive integer; got {shown_object(value)}."
         raise InvalidParameter(msg)
@@ -357,14 +356,14 @@ def _is_integer(value: Any, *, least: int) -> bool:
 
 
 def check_type(value: object, wanted: type, name: str) -> None:
-    """Refuse what is not an instance of the one class that will do."""
+    """Raise unless this is an instance of the required class."""
     if not isinstance(value, wanted):
         msg = f"{name} must be a {wanted.__name__}; got a {type(value).__name__}."
         raise InvalidType(msg)
 
 
 def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> None:
-    """Refuse numbers that fall, or NaN among them; and ties, if they are not meant."""
+    """Raise for falling numbers, for NaN, and for ties if these are not allowed."""
     below, above = values[:-1], values[1:]
     rising = above >= below if ties else above > below
     if not rising.all() or np.isnan(values).any():
@@ -373,7 +372,7 @@ def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> Non
 
 
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
-    """Refuse an option that is not offered."""
+    """Raise for a value that is not among the choices."""
     if value not in choices:
         offered = " or ".join(repr(choice) for choice in choices)
         msg = f"{name} must be {offered}; got {shown_object(value)}."
@@ -381,7 +380,7 @@ def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
 
 
 def check_length(size: int, expected: int, name: str, other: str) -> None:
-    """Refuse two columns of different length."""
+    """Raise if two columns have different lengths."""
     if size != expected:
         msg = (
             f"{name} and {other} must be equally long; "
@@ -393,7 +392,7 @@ def check_length(size: int, expected: int, name: str, other: str) -> None:
 def check_scores_and_labels(
     scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
 ) -> None:
-    """Refuse NaN among scores, and labels other than 0 and 1, in rows that count."""
+    """Raise for NaN scores, and for labels other than 0 and 1, in rows that count."""
     check_scores(scores, kept)
     bad = kept & (labels != 0) & (labels != 1)
     if bad.any():
@@ -407,7 +406,7 @@ def check_scores(
     name: str = "scores",
     purpose: str = "calibrating",
 ) -> None:
-    """Refuse rows with a NaN among their scores; None: all rows count."""
+    """Raise for rows with a NaN score; None: all rows count."""
     missing = np.isnan(scores)
     if missing.ndim > 1:
         missing = np.logical_or.reduce(missing, axis=tuple(range(1, missing.ndim)))
@@ -430,7 +429,7 @@ def refuse_missing_scores(
 
 
 def refuse_unreadable(values: object, cause: Exception, name: str) -> NoReturn:
-    """Raise for an object that numpy cannot read; torch has its own way to arrays."""
+    """Raise for an object that numpy cannot read, with advice for torch tensors."""
     reason = str(cause).partition("\n")[0].rstrip(".")
     way = "Pass a copy of it in the memory of the CPU, as an array of numpy."
     if hasattr(values, "detach"):
@@ -445,7 +444,7 @@ def refuse_unreadable(values: object, cause: Exception, name: str) -> NoReturn:
 def refuse_bad_labels(
     labels: LabelArray, count: int, first: int, *, takes_positive: bool = False
 ) -> NoReturn:
-    """Raise for labels that are neither 0 nor 1, with advice for the usual ones."""
+    """Raise for labels that are neither 0 nor 1, with advice for common ones."""
     value = labels[first]
     if value != value:  # noqa: PLR0124 (NaN)
         what, advice = "NaN", "Drop the rows without a label."
@@ -465,7 +464,7 @@ def refuse_bad_labels(
 
 
 def _check_one_column(array: NDArray[Any], name: str) -> None:
-    """Refuse what is not a column; the advice works for lists and frames, too."""
+    """Raise unless this is a single column; advice for lists and frames, too."""
     if array.ndim == 1:
         return
     if array.ndim > 1:
@@ -480,14 +479,14 @@ def _check_one_column(array: NDArray[Any], name: str) -> None:
 
 
 def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
-    """Refuse labels that are text, and say how to make 0 and 1 of them."""
+    """Raise for labels that are text, with how to turn them into 0 and 1."""
     if labels.ndim != 1 or labels.dtype.kind not in "OSU":
         return
     texts = {row: v for row, v in enumerate(labels) if isinstance(v, str | bytes)}
     if not texts:
         return
     row, first = next(iter(texts.items()))
-    # The last in order is the one that scikit-learn would take for positive.
+    # The last in order, which scikit-learn would consider positive.
     pos_label = max(texts.values(), key=lambda text: (str(type(text)), text))
     way = f"np.asarray({name}) == {shown(pos_label)}"
     if option:
@@ -500,10 +499,10 @@ def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
 
 
 def _as_array(values: object, name: str, *, text: bool = False) -> NDArray[Any]:
-    """Return an array of any shape; a column of `text` or categories only if asked."""
+    """Return an array of any shape; text and categories only if `text` is true."""
     if not isinstance(values, np.ndarray | list | tuple):
         values = _unwrapped_series(values, name, text=text)
-    if type(values) is np.ndarray:  # before `np.ma`, which is slow to load
+    if type(values) is np.ndarray:  # before `np.ma`, which is slow to import
         return values.astype(object) if values.dtype.kind == "T" else values
     if isinstance(values, np.ma.MaskedArray):
         if not np.ma.is_masked(values):
@@ -515,9 +514,9 @@ def _as_array(values: object, name: str, *, text: bool = False) -> NDArray[Any]:
         return values
     try:
         array = np.asarray(values)
-        # Among text, numpy turns numbers into text: look at what really came.
+        # numpy turns numbers among text into text: look at the original objects.
         return np.asarray(values, dtype=object) if array.dtype.kind in "SU" else array
-    except Exception as cause:  # `__array__` of others may raise anything
+    except Exception as cause:  # a foreign `__array__` may raise anything
         if isinstance(cause, ValueError) and isinstance(values, list | tuple):
             msg = f"{name} must have rows of one length; got rows of different lengths."
             raise InvalidType(msg) from cause
@@ -525,9 +524,9 @@ def _as_array(values: object, name: str, *, text: bool = False) -> NDArray[Any]:
 
 
 def through_protocol(values: object, name: str) -> object:
-    """Read a column that another library offers by Arrow's or DLPack's protocol.
+    """Read a column that supports Arrow's or DLPack's protocol.
 
-    What numpy, narwhals or Python can read itself stays as it is.
+    Whatever numpy, narwhals or Python can read is returned unchanged.
     """
     if isinstance(values, np.ndarray | list | tuple) or hasattr(values, "__array__"):
         return values
@@ -544,7 +543,7 @@ def through_protocol(values: object, name: str) -> object:
 
 
 def need_narwhals(name: str) -> None:
-    """Raise for a column that is no array or list, if nothing here can read it."""
+    """Raise for a column other than an array or list that nothing here can read."""
     need("narwhals", what=f"{name}, neither a numpy array nor a list,")
 
 
@@ -556,7 +555,7 @@ def _arrow() -> Any:
 
 
 def _refuse_no_array(array: NDArray[Any], name: str) -> None:
-    """Refuse what numpy takes for one object: None, a generator, a sparse matrix."""
+    """Raise for what numpy treats as one object: None, a generator, a sparse matrix."""
     if array.ndim or array.dtype.kind != "O" or isinstance(array.item(), Number):
         return
     value = array.item()
@@ -587,7 +586,7 @@ def _unwrapped_series(values: object, name: str, *, text: bool) -> object:
 
 
 def _as_real(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return an aligned array of bools, integers or floats, from objects if need be."""
+    """Return an aligned array of bools, integers or floats, also from objects."""
     if array.dtype.kind == "O":
         numbers = [_as_float(value, row, name) for row, value in enumerate(array.flat)]
         return np.array(numbers, dtype=np.float64).reshape(array.shape)
@@ -595,11 +594,11 @@ def _as_real(array: NDArray[Any], name: str) -> NDArray[Any]:
         shown = f", for example {array.flat[0].item()!r}" if array.size else ""
         msg = f"{name} must be real numbers; got {array.dtype}{shown}."
         raise InvalidType(msg)
-    return array if array.flags.aligned else array.copy()  # the kernel reads doubles
+    return array if array.flags.aligned else array.copy()  # the kernel needs alignment
 
 
 def _as_float(value: Any, row: int, name: str) -> float:
-    """Turn a Python object into a float; text is not a number, however it reads."""
+    """Convert a Python object to a float; text is never a number."""
     if value is None or type(value).__name__ == "NAType":  # pandas.NA
         return np.nan
     try:
@@ -620,19 +619,19 @@ def _as_float(value: Any, row: int, name: str) -> float:
 
 
 def as_number(value: Any) -> float | None:
-    """Return one real number as a float; None for text, truth values and arrays."""
+    """Return one real number as a float; None for text, bools and arrays."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal):
         return None
     try:
         return float(value)
-    except OverflowError:  # an integer that no double holds, of either sign
+    except OverflowError:  # an integer beyond doubles
         return np.inf
 
 
 def shown(value: Any) -> str:
-    """Show a number as the user would type it: no numpy wrapper around it."""
+    """Show a number as the user would type it, without a numpy type."""
     if getattr(value, "shape", ()):
         return f"an array of shape {value.shape}"
     if hasattr(value, "item"):
@@ -641,7 +640,7 @@ def shown(value: Any) -> str:
 
 
 def shown_object(value: Any) -> str:
-    """Show an object, whatever its `__repr__` raises: a message must survive it."""
+    """Show an object, even if its `__repr__` raises: a message must not fail."""
     try:
         return repr(value)
     except Exception:  # noqa: BLE001
@@ -651,7 +650,7 @@ def shown_object(value: Any) -> str:
 def as_probabilities(
     values: object, name: str = "p", *, may_be_empty: bool = False
 ) -> FloatArray:
-    """Return a column of numbers between 0 and 1; at least one, unless none will do."""
+    """Return a column of numbers between 0 and 1; at least one by default."""
     p = as_scores(values, name)
     bad: NDArray[np.bool_] = ~((p >= 0) & (p <= 1))
     if bad.any():
@@ -665,19 +664,19 @@ def as_probabilities(
 
 
 def check_bins(bins: int) -> None:
-    """Refuse a number of bins that is not a positive integer."""
+    """Raise unless the number of bins is a positive integer."""
     check_positive_integer(bins, "bins")
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that no band can have."""
+    """Raise unless a confidence lies strictly between 0 and 1."""
     if not 0 < confidence < 1:
         msg = f"confidence must be between 0 and 1; got {shown_object(confidence)}."
         raise InvalidParameter(msg)
 
 
 def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
-    """Return rows of probabilities, one column per class, that add up to 1 each."""
+    """Return rows of probabilities, one column per class, each with sum 1."""
     p = as_numbers(values, name)
     if p.ndim != 2 or p.shape[1] < 2 or not p.size:
         msg = (
@@ -707,7 +706,7 @@ def as_class_probabilities(values: object, name: str = "p") -> FloatArray:
 
 
 def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any]:
-    """Return the label of each column of probabilities; those of y if None is given."""
+    """Return the label of each column of probabilities; by default those of y."""
     labels: list[Any]
     if values is None:
         column = _label_column(y, "y")
@@ -733,7 +732,7 @@ def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any
 
 
 def class_places(y: object, classes: list[Any]) -> IntArray:
-    """Return the place of each label among the classes; all must be among these."""
+    """Return the index of each label among the classes; raise if one is missing."""
     labels = _label_column(y, "y")
     place_of = {label: place for place, label in enumerate(classes)}
     try:

@@ -9,8 +9,8 @@ import sys
 def main() -> None:
     """Run the command, or say what to install for it."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # While the command is loaded there is nothing to undo, so an interrupt just
-        # ends the process; `raise_on_signals` makes it an exception again.
+        # While the command is being imported there is nothing to undo, so an interrupt
+        # just ends the process; `raise_on_signals` turns it into an exception again.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     import gc
     import io
@@ -23,7 +23,7 @@ def main() -> None:
             nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (until the end)
             setattr(sys, name, nowhere)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Not every terminal has every character.
+        # Not every terminal can show every character.
         sys.stdout.reconfigure(errors="replace")
     try:
         need("click", "rich", "pyarrow", extra="cli", what="the command abers")
@@ -36,4 +36,4 @@ def main() -> None:
     try:
         abers.main()
     finally:
-        gc.freeze()  # to search what is left for garbage would take a tenth of a start
+        gc.freeze()  # a garbage collection at exit would take a tenth of the start-up

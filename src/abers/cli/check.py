@@ -29,7 +29,7 @@ GOOD, BAD, UNSURE = COLOURS.values()
 SIGNS = {"at most": "≤", "at least": "≥"}
 SMALLEST = 0.0001  # p-value to print
 MOST_GROUPS = 20  # to print
-MOST_NAMES = 5  # of groups whose scores are printed, too
+MOST_NAMES = 5  # of groups whose scores are printed as well
 LONGEST_NAME = 24  # of a group, in a table
 TWO = 2
 NO_LABELS = (
@@ -138,7 +138,7 @@ def _warnings(checked: Check) -> list[str]:
 
 
 def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
-    """Print all findings; `is_top`: of the most probable class of each row."""
+    """Print all findings; with `is_top`, they are about the top label."""
     mean, rate, counted = "mean prediction", "observed rate", f"{checked.n_rows:,}"
     if is_top:
         mean, rate = "mean confidence", "accuracy"
@@ -169,7 +169,7 @@ def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
 
 
 def _changes(checked: Check) -> list[str]:
-    """Say where most has changed, if a test fails: of all rows, and in groups."""
+    """Describe where most has changed, if a test fails: overall and in groups."""
     changed = []
     results = {test.name: test.result for test in checked.findings}
     if "fail" in {results.get("mean"), results.get("slope")}:
@@ -182,7 +182,7 @@ def _changes(checked: Check) -> list[str]:
 
 
 def _group_rows(checked: Check) -> list[list[str]]:
-    """Return a table of the groups, the smallest p-value first, its head first."""
+    """Return a table of the groups with its header, smallest p-value first."""
     head = ["group", "rows", "positives", "mean prediction", "observed rate", "p"]
     return [[*head, "result"]] + [
         [

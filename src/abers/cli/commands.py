@@ -1,4 +1,4 @@
-"""The commands, loaded when they are called, and how each of them ends."""
+"""The commands, loaded on demand, and how each of them ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from abers.cli import printer
 from abers.cli.exits import FAILED, FINE, WRONG_USE, Stopped
 from abers.errors import AbersError, InvalidParameter
 
-# Each is a click command in a module of its name.
+# Each is a click command in the module of its name.
 COMMANDS = (
     *("fit", "predict", "decide", "evaluate", "compare", "check", "monitor"),
     *("inspect", "export", "demo", "help"),
@@ -29,13 +29,13 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
 class Command(click.Command):
-    """A command that takes each option once, unless it may be repeated."""
+    """A command that accepts each option once, unless it may be repeated."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, twice: only the parser sees what is repeated."""
+        """Parse the arguments twice, to detect repeated options."""
         try:
             *_, order = self.make_parser(context).parse_args(list(args))
-        except click.UsageError as error:  # not all of them name their command
+        except click.UsageError as error:  # some errors do not name their command
             error.ctx = context
             raise
         rest = super().parse_args(context, args)
@@ -47,7 +47,7 @@ class Command(click.Command):
         return rest
 
     def get_short_help_str(self, limit: int = 0) -> str:  # noqa: ARG002 (no limit)
-        """Return the first sentence of the help, whole."""
+        """Return the first sentence of the help in full."""
         return (self.help or "").partition("\n")[0]
 
 
@@ -55,14 +55,14 @@ command = partial(click.command, cls=Command)
 
 
 class Commands(click.Group):
-    """All commands; whatever goes wrong with one is a sentence and an exit code."""
+    """All commands; every error becomes a sentence and an exit code."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of their use."""
+        """Return the names of the commands, in their usual order of use."""
         return list(COMMANDS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Load a command; it would take long to load them all."""
+        """Import a single command, since importing all would be slow."""
         if name in COMMANDS:
             loaded: click.Command = getattr(import_module(f"abers.cli.{name}"), name)
             return loaded
@@ -75,7 +75,7 @@ class Commands(click.Group):
         try:
             code: int = super().invoke(context) or FINE
             sys.stdout.flush()  # while a failure to write can still be reported
-        except KeyboardInterrupt:  # before click makes it an empty line
+        except KeyboardInterrupt:  # before click turns it into an empty line
             raise Stopped(signal.SIGINT) from None
         return code
 
@@ -107,7 +107,7 @@ def abers() -> None:
 
 
 def _reported(error: BaseException) -> int:
-    """Say in one sentence why a command has ended, and return the exit code."""
+    """Print in one sentence why a command has ended, and return the exit code."""
     match error:
         case Stopped():
             printer.complain("stopped; nothing was written.")
@@ -139,7 +139,7 @@ def _reported(error: BaseException) -> int:
 
 
 def _sentence(error: click.UsageError) -> str:
-    """Return what is wrong with a command line, and where to look."""
+    """Return what is wrong with a command line, and where to find help."""
     text = error.format_message()
     stop = "" if text.endswith((".", "?", "?)")) else "."
     path = error.ctx.command_path if error.ctx else "abers"
@@ -147,7 +147,7 @@ def _sentence(error: click.UsageError) -> str:
 
 
 def _forget_stdout() -> None:
-    """Drop what could not be written, or Python would try again when it ends."""
+    """Discard unwritten output, or Python would try again at exit."""
     with contextlib.suppress(OSError):
         stdout = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)

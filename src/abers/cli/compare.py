@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
 
 LARGEST_SEED = 2**32 - 1
-PLACES = (9, 5, 4, 3)  # of losses, at most: as many as the terminal has room for
+PLACES = (9, 5, 4, 3)  # of losses: as many as the terminal has room for
 
 
 @command()
@@ -107,9 +107,9 @@ def compare(
 def _compared(
     files: tuple[str, ...], columns: dict[str, Any], settings: dict[str, Any]
 ) -> tuple[Comparison, int, list[str]]:
-    """Compare methods on scores; also count the rows left out, and note what was read.
+    """Compare methods on scores; also count incomplete rows, and note what was read.
 
-    Without named columns, that of scores is found by its usual name.
+    Without named columns, the column of scores is found by its usual name.
     """
     import numpy as np
 
@@ -160,7 +160,7 @@ def _as_share(text: str) -> float:
 
 
 def _as_methods(text: str) -> list[str]:
-    """Read names of methods, in small letters or large ones."""
+    """Read names of methods, in upper or lower case."""
     from abers.comparison import METHODS
 
     spelled = {name.casefold(): name for name in METHODS}

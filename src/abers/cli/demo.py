@@ -1,4 +1,4 @@
-"""`abers demo`: the commands, one after the other, on a real classifier's scores."""
+"""`abers demo`: the commands, in turn, on the scores of a real classifier."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 FOLDER = "demo-abers"
 TABLES = ("calibration", "recent", "new", "pale")
 PAGE = "demo-report.html"
-SHOWN = (0.5, 0.75, 0.9, 0.95, 1)  # rows of a table, by the rank of their score
+SHOWN = (0.5, 0.75, 0.9, 0.95, 1)  # rows to show, by the rank of their score
 EIGHT = 8
 # Of 1,797 images: the first 397 train, the last 200 are new.
 CUTS = {"calibration": 397, "recent": 1197, "new": 1597}
-PALE = 0.5  # ink that is left when the scanner fades
+PALE = 0.5  # share of ink left when the scanner fades
 
 
 class Step(NamedTuple):
-    """A command, what it is for, the file that it writes, and its exit code."""
+    """A command, its purpose, the file it writes, and its exit code."""
 
     why: str
     command: str
@@ -113,22 +113,22 @@ def demo(folder: str, *, files: bool, force: bool) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredImages:
-    """Images that a classifier has scored."""
+    """Images with the scores of a classifier."""
 
     images: IntArray  # their numbers in the data
     ink: NDArray[np.str_]  # "thick": more ink than the median of the trained; or "thin"
-    scores: FloatArray  # the probability of an eight, says naive Bayes
+    scores: FloatArray  # naive Bayes' probability of an eight
     labels: IntArray  # 1 for an eight
 
 
 def scored_digits(seed: int = EIGHT) -> dict[str, ScoredImages]:
-    """Ask naive Bayes of handwritten digits whether they are eights.
+    """Score handwritten digits with naive Bayes, by whether they are eights.
 
-    Returns "calibration", "recent" and "new" images, and the recent ones "pale", after
-    the scanner has faded; none was used to train, and the seed draws which. The data
-    are those of `sklearn.datasets.load_digits`, 1,797 images of 8 x 8 pixels. Naive
-    Bayes takes pixels for independent, counts the same evidence many times, and is far
-    too sure; it orders images well, all the same.
+    Returns "calibration", "recent" and "new" images, and the recent ones as "pale"
+    images, after the scanner has faded. None was used for training, and the seed
+    determines the split. The data are those of `sklearn.datasets.load_digits`, 1,797
+    images of 8 x 8 pixels. Naive Bayes treats pixels as independent, counts the same
+    evidence many times, and is far too confident; it still ranks images well.
 
     >>> recent = scored_digits()["recent"]
     >>> f"predicted {recent.scores.mean():.2f}, observed {recent.labels.mean():.2f}"
@@ -149,7 +149,7 @@ def scored_digits(seed: int = EIGHT) -> dict[str, ScoredImages]:
 
     def scored(rows: IntArray, shade: float = 1.0) -> ScoredImages:
         of_others, of_eights = model.predict_log_proba(pixels[rows] * shade).T
-        # Rounded, so that every machine makes the same tables.
+        # Rounded, so that every machine writes the same tables.
         scores = expit((of_eights - of_others).round(4))
         return ScoredImages(rows, ink[rows], scores, labels[rows])
 
@@ -179,7 +179,7 @@ def _run_all(folder: Path, tables: dict[str, ScoredImages], *, force: bool) -> N
 
 
 def _refuse_existing(folder: Path, names: Iterable[str]) -> None:
-    """Refuse to replace anything."""
+    """Raise if anything would be replaced."""
     for path in (folder / name for name in names):
         if path.exists():
             msg = (
@@ -190,7 +190,7 @@ def _refuse_existing(folder: Path, names: Iterable[str]) -> None:
 
 
 def _write_tables(folder: Path) -> dict[str, ScoredImages]:
-    """Write the tables; new images come without their labels."""
+    """Write the tables; new images have no labels."""
     tables = scored_digits()
     folder.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
@@ -207,7 +207,7 @@ def _write_tables(folder: Path) -> dict[str, ScoredImages]:
 
 
 def _way_to(folder: Path) -> Iterable[str]:
-    """Yield what to type so that the commands below can be repeated."""
+    """Yield what to type to repeat the commands below."""
     program = Path(sys.executable).with_name("abers")
     if shutil.which("abers") != str(program):
         yield f"alias abers={shlex.quote(str(program))}"
@@ -215,7 +215,7 @@ def _way_to(folder: Path) -> Iterable[str]:
 
 
 def _run(step: Step, folder: Path, *, force: bool) -> None:
-    """Say why, print the command, run it, and stop the demo if it fails."""
+    """Print the purpose and the command, run it, and stop the demo if it fails."""
     printer.sentence("")
     printer.sentence(step.why)
     command = step.command
@@ -226,7 +226,7 @@ def _run(step: Step, folder: Path, *, force: bool) -> None:
     done = subprocess.run(  # noqa: S603 (our own command, from the table above)
         [sys.executable, "-P", "-m", f"{program}.cli", *arguments],
         cwd=folder,
-        stderr=subprocess.STDOUT,  # in one stream, messages stand where they belong
+        stderr=subprocess.STDOUT,  # in one stream, messages appear in the right place
         check=False,
     )
     if step.code:
@@ -253,6 +253,6 @@ def _show(path: Path) -> None:
 
 
 def _type(line: str) -> None:
-    """Print a line as one types it in a shell, whole, to be copied."""
+    """Print a line as typed in a shell, unbroken, for copying."""
     printer.line(f"$ {line}", "bold")
     sys.stdout.flush()  # before a command writes

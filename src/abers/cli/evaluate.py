@@ -128,7 +128,7 @@ def evaluate(
         )
         pos_label = _pos_label(fitted, pos_label)
         if pos_label is not None and classes == (0, 1):
-            # Tables are read as labels 0 and 1; the other label is not kept.
+            # Tables have labels 0 and 1; the original label of the 0 is unknown.
             evaluation = replace(
                 evaluation, classes=(None, pos_label), pos_label=pos_label
             )
@@ -151,7 +151,7 @@ def evaluate(
 def _sources(
     rule: str | None, files: Sequence[str], probability: str | None
 ) -> tuple[Any, dict[str, str]]:
-    """Load the rule, if there is one, and name where all of it comes from."""
+    """Load the rule, if there is one, and name the sources."""
     tables = {"tables": named_files(files)}
     if rule is None:
         return None, {"probabilities": str(probability)} | tables
@@ -161,7 +161,7 @@ def _sources(
 
 
 def _pos_label(rule: Any, given: str | None) -> str | None:
-    """Return the label of the table that was read as 1."""
+    """Return the label that was read as 1."""
     from abers.tables.columns import POS_LABEL_TAG
 
     if given is not None or rule is None:
@@ -173,7 +173,7 @@ def _pos_label(rule: Any, given: str | None) -> str | None:
 def _split(
     arguments: Sequence[str], probability: str | None, score: str | None
 ) -> tuple[str | None, Sequence[str]]:
-    """Tell the rule from the tables."""
+    """Separate the rule from the tables."""
     if probability is not None:
         if score is not None:
             msg = "--score must go with a rule; --probability stands instead of both."
@@ -192,12 +192,12 @@ def _split(
 
 
 def _refuse_rules(files: Sequence[str]) -> None:
-    """Refuse a rule given with --probability, before it is read as a table."""
+    """Raise if a rule is given with --probability, before it is read as a table."""
     from abers.tables.files import FIRST_LOOK, is_ours
 
     for name in files:
         if not Path(name).is_file():
-            continue  # a pattern or a pipe, or the reader will say what is wrong
+            continue  # a pattern or a pipe, or the reader will report it
         with Path(name).open("rb") as file:
             if is_ours(file.read(FIRST_LOOK)):
                 msg = (
@@ -208,7 +208,7 @@ def _refuse_rules(files: Sequence[str]) -> None:
 
 
 def _compared(rule: Any, rows: LoadedRows, most: int) -> tuple[Comparison | None, str]:
-    """Compare methods on at most so many rows; or say why that cannot be."""
+    """Compare methods on at most this many rows, or return why that is impossible."""
     if not most:
         return None, ""
     if getattr(rule, "n_models", 1) > 1:
@@ -253,7 +253,7 @@ def _print(evaluation: Evaluation, rows: LoadedRows) -> None:
 
 
 def _print_notes(evaluation: Evaluation, html: str | None, left_out: str) -> None:
-    """Say where the page is, and what to beware of."""
+    """Print the place of the page, and warnings."""
     if html:
         printer.note(f"A page was written to {html}.")
     for text in evaluation.printout().warnings:

@@ -17,18 +17,18 @@ FINE, FAILED, WRONG_USE, CHECK_FAILED, STALLED = range(5)
 
 
 class Stopped(BaseException):
-    """A signal stops the command; what is half done must be undone first."""
+    """A signal stops the command; unfinished work must be undone first."""
 
     def __init__(self, number: int) -> None:
-        self.exit_code = 128 + number  # as a shell reports it
+        self.exit_code = 128 + number  # as in a shell
 
 
 def raise_on_signals() -> None:
-    """Let signals raise an exception: SIGINT Python's own, the others `Stopped`."""
+    """Turn signals into exceptions: SIGINT into Python's own, others into `Stopped`."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _stop)
-    # Under nohup the command is to survive its terminal. Windows has no SIGHUP.
+    # Under nohup, a command must survive its terminal. Windows has no SIGHUP.
     hang_up = getattr(signal, "SIGHUP", None)
     if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
         signal.signal(hang_up, _stop)
@@ -40,7 +40,7 @@ def _stop(number: int, _: Any) -> NoReturn:
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Say, when stopped, what is kept; a command without it has written nothing."""
+    """When stopped, report what is kept; without this, nothing has been written."""
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:

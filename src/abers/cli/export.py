@@ -78,7 +78,7 @@ def export(
     from abers.tables.writing import check_output
 
     check_output(output, force=force, inputs=[rule])
-    # What can be exported in which form, abers.export knows, and says.
+    # abers.export knows what can be exported in which form, and reports it.
     fitted: Any = rule_and_sha256(rule)[0]
     ending = Path(output).suffix.lower()
     if (to is not None) != (ending == SQL):
@@ -136,7 +136,7 @@ def _sql(
 
 
 def _source(rule: Any, output: Path, loss: LossName) -> dict[str, bytes]:
-    """Return the files of source code, beside the one that was named."""
+    """Return the files of source code, in the folder of the named one."""
     from abers.export import to_source
     from abers.rules import RuleSet
 
@@ -152,7 +152,7 @@ def _source(rule: Any, output: Path, loss: LossName) -> dict[str, bytes]:
 
 
 def _write(made: Mapping[str, bytes], *, force: bool) -> None:
-    """Write files; none if one of them is there."""
+    """Write files; none if one of them exists."""
     from abers.storage.atomic import replacing
     from abers.tables.writing import check_output
 

@@ -27,7 +27,7 @@ FOLDS_ARE_NO_GROUPS = (
     "--by fits a rule for each fold, and new rows have no fold. To calibrate with "
     "out-of-fold scores, name the column with --fold."
 )
-MOST_WITH_ERRORS = 2_000  # rows; more have a small error, which need not be estimated
+MOST_WITH_ERRORS = 2_000  # rows; with more, the error is small
 
 
 @command()
@@ -181,7 +181,8 @@ def _chosen(
             score=settings["score"],
             kind=kind,
         )
-        # One column of margins gives a rule, which needs not all rows in memory.
+        # A single column of margins gives a rule, which need not hold all rows in
+        # memory.
         may_be_rule = (method or kind) in {"venn-abers", "margin", "log-odds"}
         if fold or not may_be_rule or columns != [settings["score"]]:
             from abers.tables.calibrators import fit_calibrator
@@ -199,7 +200,7 @@ def _chosen(
 
 
 def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> None:
-    """Refuse options that only a rule of one column has."""
+    """Raise for options that apply only to the rule of a single column."""
     given = {
         "--by": settings["by"] is not None,
         "--count": settings["count"] is not None,
@@ -216,7 +217,7 @@ def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> 
 
 
 def _facts_of_calibrator(fitted: CalibratorFit) -> dict[str, Any]:
-    """Return what there is to know of a calibrator, ready for JSON."""
+    """Return the facts about a calibrator for JSON."""
     from abers.core.fitted import noun_of
 
     made = fitted.calibrator
@@ -232,7 +233,7 @@ def _facts_of_calibrator(fitted: CalibratorFit) -> dict[str, Any]:
 
 
 def _lines_of_calibrator(fitted: CalibratorFit) -> list[tuple[str, str]]:
-    """Return what there is to know of a calibrator, for people."""
+    """Return the facts about a calibrator for people."""
     from abers.core.stacked import shown_weights
 
     made = fitted.calibrator
@@ -266,7 +267,7 @@ def _warnings(fitted: Fit) -> list[str]:
 
 
 def _expected_error(fitted: Fit) -> float | None:
-    """Return the calibration error of such a rule, if it may be large."""
+    """Return the expected calibration error of the rule, if it may be large."""
     from abers.rules import Rule
 
     rule = fitted.rule
@@ -282,7 +283,7 @@ def _expected_error(fitted: Fit) -> float | None:
 
 
 def _size(fitted: Fit) -> dict[str, int]:
-    """Return how large the rule is."""
+    """Return the size of the rule."""
     from abers.rules import RuleSet
 
     rule = fitted.rule
@@ -297,7 +298,7 @@ def _size(fitted: Fit) -> dict[str, int]:
 
 
 def _facts_of_rule(fitted: Fit) -> dict[str, Any]:
-    """Return what there is to know of a rule, ready for JSON."""
+    """Return the facts about a rule for JSON."""
     facts: dict[str, Any] = {
         "n_rows": fitted.n_rows,
         "total_weight": fitted.total_weight,
@@ -318,7 +319,7 @@ def _facts_of_rule(fitted: Fit) -> dict[str, Any]:
 
 
 def _lines_of_rule(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
-    """Return what there is to know of a rule, for people."""
+    """Return the facts about a rule for people."""
     rows = printer.number(fitted.total_weight)
     if weighted:
         rows = f"{fitted.n_fitted:,} (total weight {rows})"
@@ -347,7 +348,7 @@ def _lines_of_rule(fitted: Fit, *, weighted: bool) -> list[tuple[str, str]]:
 
 
 def _compared(held: Any, loss: str) -> str:
-    """Write a loss on the rows held out, and that of the scores if there is one."""
+    """Write a loss on the held-out rows, and that of the scores if there is one."""
     text = f"{getattr(held.rule, loss):.4f} on held-out rows"
     if held.scores is None:
         return text

@@ -1,4 +1,4 @@
-"""`abers help`: what `--help` says, of all commands or of one."""
+"""`abers help`: the output of `--help`, for all commands or for one."""
 
 from __future__ import annotations
 

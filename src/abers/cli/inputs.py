@@ -1,4 +1,4 @@
-"""Inputs: the rule and the rows that a command is given."""
+"""Inputs: the rule and the rows of a command."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from abers.tables.rows import LoadedRows
 
 
-MOST_FILES = 5  # that a page names
+MOST_FILES = 5  # named on a page
 
 
 @contextlib.contextmanager
 def on_disk(path: str) -> Iterator[Path]:
-    """Give the path of a file, or of a copy of what is not one; it is read twice."""
+    """Return the path of a file, or of a copy of a pipe, since it is read twice."""
     from abers.tables.files import Scratch, Source, is_uri, sources_of
 
     with Scratch() as scratch:
@@ -34,7 +34,7 @@ def on_disk(path: str) -> Iterator[Path]:
 
 
 def rule_and_sha256(path: str) -> tuple[Rule | RuleSet | Calibrator, str]:
-    """Load a rule, a rule for each group or a calibrator, and its file's checksum."""
+    """Load a rule, a rule set or a calibrator, and the checksum of its file."""
     from abers.storage.container import sha256_of
     from abers.storage.files import load
 
@@ -43,7 +43,7 @@ def rule_and_sha256(path: str) -> tuple[Rule | RuleSet | Calibrator, str]:
 
 
 def _checked(loaded: Stored, path: str) -> Any:
-    """Return what turns scores into probabilities; raise if it does not."""
+    """Return an object that predicts probabilities; raise if it does not."""
     from abers.core.calibrator import Calibrator
     from abers.core.fitted import file_kind, noun_of
     from abers.core.rule import Rule
@@ -66,7 +66,7 @@ def _checked(loaded: Stored, path: str) -> Any:
 
 
 def refuse_loss(fitted: Any, loss: str) -> None:
-    """Refuse --loss for a calibrator, which has been fitted for one."""
+    """Raise if --loss is given for a calibrator that was fitted for one loss."""
     from abers.tables.predictors import is_rule
 
     if loss != "log" and not is_rule(fitted):
@@ -77,7 +77,7 @@ def refuse_loss(fitted: Any, loss: str) -> None:
 def columns_of_scores(
     fitted: Any, score: str | None, scores: str | None
 ) -> str | list[str] | None:
-    """Return what --score or --scores names; None if neither does."""
+    """Return the columns named by --score or --scores, or None."""
     from abers.tables.predictors import is_rule
 
     if scores is None:
@@ -150,13 +150,13 @@ def named_files(files: Sequence[str]) -> str:
 
 
 def page_facts(sources: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
-    """Return what a page lists of its sources; no tag stands in for one of them."""
+    """Return the sources that a page lists; tags cannot override them."""
     more = {key: tag for key, tag in tags.items() if key not in sources}
     return {**sources, **more}
 
 
 def refuse_two_pipes(rule: str, files: Iterable[str]) -> None:
-    """Refuse to read both a rule and a table from standard input."""
+    """Raise if both a rule and a table come from standard input."""
     if rule == STDIN and STDIN in files:
         msg = "standard input must be named once; got '-' as rule and as table."
         raise InvalidParameter(msg)
@@ -170,7 +170,7 @@ def loaded_rows(
     scores: str | None = None,
     **options: Any,
 ) -> LoadedRows:
-    """Read the rows to judge by, from the columns that the rule remembers."""
+    """Read the rows to evaluate on, from the columns that the rule remembers."""
     from abers.tables.rows import load_rows
 
     named = columns_of_scores(rule, score, scores)

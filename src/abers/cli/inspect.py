@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PERCENTS = (0, 1, 25, 50, 75, 99, 100)  # of the scores, to show
 MOST_PARTS = 20  # groups or folds to show
-RULES = {  # that a group may have
+RULES = {  # the kinds of rules of a group
     "own": "rule of its own",
     "rest": "rule that small groups share",
     "pooled": "rule of all rows",
@@ -54,7 +54,7 @@ def inspect(rule: str, *, steps: bool, json: bool) -> None:
 
 
 def _steps(name: str, fitted: Stored) -> Steps:
-    """Return the steps of a rule; refuse what has none."""
+    """Return the steps of a rule; raise if it has none."""
     from abers.core.fitted import noun_of
     from abers.export import steps
     from abers.rules import Rule, RuleSet
@@ -67,7 +67,7 @@ def _steps(name: str, fitted: Stored) -> Steps:
 
 
 def _facts(fitted: Stored) -> dict[str, Any]:
-    """Return what there is to know, ready for JSON."""
+    """Return the facts for JSON."""
     from abers.core.calibrator import Calibrator
     from abers.core.fitted import contents_of, noun_of
     from abers.online.file_monitor import FileMonitor
@@ -115,7 +115,7 @@ def _facts(fitted: Stored) -> dict[str, Any]:
 
 
 def _facts_of_calibrator(fitted: Calibrator) -> dict[str, Any]:
-    """Return what there is to know but the numbers of its map."""
+    """Return the facts of a calibrator, without the numbers of its map."""
     from abers.core.fitted import contents_of, noun_of
     from abers.storage.fingerprint import TAG
 
@@ -134,7 +134,7 @@ def _facts_of_calibrator(fitted: Calibrator) -> dict[str, Any]:
 
 
 def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
-    """Return what there is to know of each group, and of those that share a rule."""
+    """Return the facts of each group, and of those that share a rule."""
     shared = None
     if rest := fitted.rest:
         shared = {
@@ -161,7 +161,7 @@ def _facts_of_groups(fitted: RuleSet) -> dict[str, Any]:
 
 
 def _facts_of_pooled_rule(fitted: PooledRule) -> dict[str, Any]:
-    """Return what there is to know, fold by fold: each has scores of its own."""
+    """Return the facts of each fold, which has its own scores."""
     from abers.storage.fingerprint import TAG
 
     return {
@@ -188,7 +188,7 @@ def _facts_of_pooled_rule(fitted: PooledRule) -> dict[str, Any]:
 
 
 def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
-    """Return what there is to know of the targets, instead of positives."""
+    """Return the facts about the targets, instead of positives."""
     return {
         "kind": "regression rule",
         "n_rows": fitted.n_rows,
@@ -204,7 +204,7 @@ def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
 
 
 def _short(score: float) -> str:
-    """Write a score with few digits; more if it would look like another number."""
+    """Write a score with few digits; more if they would show another number."""
     for digits in (6, 9, 12):
         text = f"{score:.{digits}g}"
         if float(text).is_integer() == score.is_integer():
@@ -217,9 +217,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "n_columns" in facts:
         yield from _lines_of_calibrator(facts)
         return
-    if (
-        "n_rows" not in facts or "ledger" in facts
-    ):  # a monitor, say: its facts as they are
+    if "n_rows" not in facts or "ledger" in facts:  # a monitor, say: its plain facts
         yield from _lines_as_they_are(facts)
         yield from _lines_of_tags(facts)
         return
@@ -247,7 +245,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines_of_calibrator(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Tell what a calibrator reads and gives."""
+    """Describe the inputs and outputs of a calibrator."""
     from abers.core.stacked import shown_weights
 
     for name in ("method", "multiclass", "merge"):
@@ -270,7 +268,7 @@ def _lines_of_calibrator(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines_as_they_are(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name plain facts, the files of a monitor, and what it has found."""
+    """List plain facts, the files of a monitor, and its findings."""
     for name, fact in facts.items():
         if name == "ledger":
             yield from _lines_of_files(fact)
@@ -283,7 +281,7 @@ def _lines_as_they_are(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines_of_files(ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Name the last files that a monitor has read."""
+    """List the last files of a monitor."""
     for line in ledger[-MOST_PARTS:]:
         brought = f"{line['n_rows']:,} rows, {line['n_used']:,} labels used"
         if line["kind"] == "calibration":
@@ -299,7 +297,7 @@ def _lines_of_tags(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines_of_labels(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Say how many rows are positive; of a regression, where targets end."""
+    """Count positive rows; for a regression, show the ends of targets."""
     if "n_positives" in facts:
         share = 100 * facts["n_positives"] / (facts["n_rows"] or 1)
         yield "positive", f"{printer.number(facts['n_positives'])} ({share:.3g} %)"

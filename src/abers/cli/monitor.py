@@ -166,7 +166,7 @@ def monitor(
         check_output(state, force=force, inputs=[*start, *files])
     else:
         check_state(state)
-    # Another command waits here, and then goes on with what this one has written.
+    # Another command waits here, and then continues with the state written by this one.
     with locking(state), printer.progress("reading") as progress:
         stream = StreamOptions(progress=progress, protect=protect, **columns)
         if start:
@@ -193,7 +193,7 @@ def monitor(
 
 
 def _answer(monitored: MonitorFile, page: PageOptions, *, json: bool) -> int:
-    """Say what was found, and return the exit code."""
+    """Print the findings, and return the exit code."""
     run, alarms = monitored.run, monitored.monitor.alarms
     for refusal in run.refused:
         printer.complain(refusal.sentence)
@@ -215,7 +215,7 @@ def _answer(monitored: MonitorFile, page: PageOptions, *, json: bool) -> int:
 
 
 def _write_page(file: str, monitored: MonitorFile, page: PageOptions) -> None:
-    """Write what was found so far as a page."""
+    """Write the findings so far as a page."""
     from abers.report import monitor_page
     from abers.storage.atomic import replace_text
 
@@ -226,7 +226,7 @@ def _write_page(file: str, monitored: MonitorFile, page: PageOptions) -> None:
 
 
 def _check_use(start: Sequence[str], **settings: Any) -> None:
-    """Refuse settings that belong to a start."""
+    """Raise for settings that belong to a start."""
     given = [name for name, value in settings.items() if value is not None]
     if given and not start:
         name = given[0].replace("_", "-")
@@ -235,7 +235,7 @@ def _check_use(start: Sequence[str], **settings: Any) -> None:
 
 
 def _check_protect(protect: str, files: Sequence[str]) -> None:
-    """Refuse to write protected probabilities of no rows, or where the answer goes."""
+    """Raise if protected probabilities have no rows, or the same file as the answer."""
     if protect in {options.STDOUT, "/dev/stdout"}:
         msg = f"--protect must name a file; got {protect!r}, where the answer goes."
         raise InvalidParameter(msg)
@@ -252,7 +252,7 @@ def _checked_alpha(alpha: float) -> float:
 
 
 def _facts(monitored: MonitorFile) -> dict[str, Any]:
-    """Return what there is to know, ready for JSON."""
+    """Return the facts for JSON."""
     run = monitored.run
     return {
         "state": monitored.path,
@@ -315,7 +315,7 @@ def _capitals(group: dict[str, Any]) -> list[float]:
 
 
 def _lines(found: dict[str, Any], run: RunFacts) -> Iterator[tuple[str, str]]:
-    """Say how many rows and labels there are, and what happened to the rest."""
+    """Count rows and labels, and report what happened to the rest."""
     yield "calibration rows", f"{found['n_calibration']:,}"
     yield "rows", f"{found['n_rows']:,} ({run.n_rows:,} new)"
     labels = f"{found['n_labels']:,} used"

@@ -23,13 +23,13 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 TABS = ("tab", r"\t")
 STDIN = STDOUT = "-"
-# For completion only: whoever opens a file says what is wrong with it.
+# For completion only: opening the file reports what is wrong with it.
 FILE = click.Path(readable=False)
 FOLDER = click.Path(file_okay=False, readable=False)
 
 
 class Number(click.ParamType[float]):
-    """An integer or a real number, of at least some size."""
+    """An integer or a real number with a lower limit."""
 
     NAMES = {int: "an integer", float: "a number"}  # noqa: RUF012 (never changed)
 
@@ -55,7 +55,7 @@ class Number(click.ParamType[float]):
 
 
 class OneOf(click.Choice[str]):
-    """Words to complete; the library refuses others, in its own sentence."""
+    """Words for completion; the library refuses others with its own message."""
 
     def convert(self, value: Any, *_: Any) -> str:
         """Return the word."""
@@ -72,10 +72,10 @@ def one_of(*names: str, choices: Iterable[str], **settings: Any) -> Decorator:
 
 
 def together(*options: Decorator) -> Decorator:
-    """Return several options as one decorator, in the order of the help."""
+    """Combine several options into one decorator, in the order of the help."""
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
-        """Add them all to a command."""
+        """Add all options to a command."""
         for option in reversed(options):
             command = option(command)
         return command
@@ -84,7 +84,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 def output(about: str, **settings: Any) -> Decorator:
-    """Return the option of what to write."""
+    """Return the option for the output file."""
     return click.option(
         "--output", "-o", metavar="FILE", type=FILE, help=about, **settings
     )
@@ -168,7 +168,7 @@ page = together(
 
 
 def dialect(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of how CSV is written, which become one `Dialect`."""
+    """Add the options on how CSV is written, which become one `Dialect`."""
 
     @functools.wraps(command)
     def with_dialect(
@@ -201,7 +201,7 @@ def dialect(command: Callable[..., Any]) -> Callable[..., Any]:
     return add(with_dialect)
 
 
-# What `abers predict` and `abers decide` take: a rule and a table, to write another.
+# The arguments of `abers predict` and `abers decide`: a rule, and a table to rewrite.
 application = together(
     rule,
     files,
@@ -247,7 +247,7 @@ def columns_and_kind(
     score: str | None,
     kind: str | None = None,
 ) -> tuple[list[str], str | None]:
-    """Return the columns that one of three options names, and their kind, if said."""
+    """Return the columns named by one of three options, and their kind, if given."""
     given = [name for name in (scores, probabilities, score) if name is not None]
     if len(given) != 1:
         msg = (
@@ -260,7 +260,7 @@ def columns_and_kind(
 
 
 def columns_named(names: str) -> list[str]:
-    """Return names of columns that are separated by commas."""
+    """Split names of columns at commas."""
     read = [name.strip() for name in names.split(",")]
     if not all(read):
         msg = f"--scores must be names of columns, separated by commas; got {names!r}."
@@ -269,12 +269,12 @@ def columns_named(names: str) -> list[str]:
 
 
 def folder_of(name: str) -> str | None:
-    """Return the folder of an output, where there is room for it."""
+    """Return the folder of an output, for temporary files."""
     return None if name == STDOUT else str(Path(name).resolve().parent)
 
 
 def check_page(html: str | None, *, force: bool, inputs: Iterable[str]) -> None:
-    """Refuse a page that cannot be made or must not be written, before the work."""
+    """Raise if a page cannot be made or must not be written, before any work."""
     if html is None:
         return
     if html in {STDOUT, "/dev/stdout"}:

@@ -52,7 +52,7 @@ def predict(
 def report_rows(
     done: PredictionCounts, rule: Any, prior: float | None, *, what: str
 ) -> None:
-    """Tell which rows have no answer, or not that of a rule of their own."""
+    """Report rows without a result, or without their own group's rule."""
     if prior is not None:
         from abers.tables.predictors import rates_of
 

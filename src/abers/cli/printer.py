@@ -1,7 +1,7 @@
 """The printer: messages to standard error, answers to standard output.
 
-A terminal gets colours and progress from rich; a file or a pipe gets the same text
-without it, because rich takes longer to load than a small table to predict.
+A terminal gets colours and progress from rich. A file or a pipe gets the same text
+without rich, which takes longer to import than a small table takes to predict.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 INDENT = GAP = "  "
-NARROWEST = 20  # characters of a line that is broken
-SCHEMA_VERSION = 1  # of JSON answers; it rises when a name changes or goes
+NARROWEST = 20  # characters of a broken line, at least
+SCHEMA_VERSION = 1  # of JSON answers; it rises when a name changes or is removed
 
 
 def complain(text: str) -> None:
-    """Say in one line what went wrong, unless the terminal is gone."""
+    """Print in one line what went wrong, unless the terminal is gone."""
     with contextlib.suppress(OSError):
         _say(sys.stderr, text, start="abers: ", start_style="bold red")
 
 
 def alarm(text: str) -> None:
-    """Say in one line what makes an answer worthless."""
+    """Print in one line what makes an answer worthless."""
     _say(sys.stderr, f"warning: {text}", "bold red")
 
 
 def warn(text: str) -> None:
-    """Say in one line what to beware of."""
+    """Print a warning in one line."""
     _say(sys.stderr, f"warning: {text}", "yellow")
 
 
 def note(text: str) -> None:
-    """Say in one line what was done."""
+    """Print in one line what was done."""
     _say(sys.stderr, text)
 
 
@@ -68,9 +68,9 @@ def table(
     body: Sequence[Sequence[str]],
     colours: Sequence[str] | None = None,
 ) -> None:
-    """Print a table below an empty line: names to the left, numbers to the right.
+    """Print a table below an empty line: names left-aligned, numbers right-aligned.
 
-    With colours the last column is words; they are the colours of its cells.
+    With colours, the last column is words, and each gets its colour.
     """
     line("")
     rows = [[_printable(cell) for cell in cells] for cells in (head, *body)]
@@ -85,13 +85,13 @@ def table(
 
 
 def fits(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table has room."""
+    """Return whether there is room for a table."""
     width = _width(_console(sys.stdout))
     return _cells(_row(rows[0], _widths(rows))) <= width
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
-    """Print an answer as JSON; infinities as text, what is not a number as null."""
+    """Print an answer as JSON; infinities become text, NaN becomes null."""
     from abers.formatting import as_json
 
     answer = {"schema_version": SCHEMA_VERSION, **answer}
@@ -99,24 +99,24 @@ def print_json(answer: Mapping[str, Any]) -> None:
 
 
 def number(value: float) -> str:
-    """Write a number as people read it."""
+    """Format a number for people."""
     if isinstance(value, int) or value.is_integer():
         return f"{int(value):,}"
     return f"{value:,.2f}"
 
 
 def count(n: int, one: str, many: str) -> str:
-    """Count things: 1 row, 2 rows."""
+    """Format a count with its noun: 1 row, 2 rows."""
     return f"{n:,} {one if n == 1 else many}"
 
 
 def dropped(n: int) -> str:
-    """Count the rows that were dropped."""
+    """Describe how many rows were dropped."""
     return count(n, "row with a missing value", "rows with missing values")
 
 
 def sentences_of(raised: list[warnings.WarningMessage]) -> list[str]:
-    """Return each warning for users once, in a line."""
+    """Return each warning for users once, as one line."""
     lines = (
         " ".join(str(each.message).split())
         for each in raised
@@ -129,7 +129,7 @@ def sentences_of(raised: list[warnings.WarningMessage]) -> list[str]:
 def progress(
     what: str, unit: str = "rows"
 ) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show on a terminal how many rows are done, say; nothing elsewhere."""
+    """Show progress on a terminal; nothing elsewhere."""
     console = _console(sys.stderr)
     if console is None:
         yield None
@@ -154,7 +154,7 @@ def progress(
 
 @contextlib.contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something is being done, and since when."""
+    """Show on a terminal that work is going on, and for how long."""
     console = _console(sys.stderr)
     if console is None:
         yield
@@ -175,17 +175,17 @@ def _say(
     start: str = "",
     start_style: str = "",
 ) -> None:
-    """Print text; where it is too long, broken below its own beginning."""
+    """Print text; long lines are broken and indented."""
     if stream is not sys.stdout:
-        # Where both go to one file or pipe, a message stands behind the answer before
-        # it; if that cannot be written, the next to write it will say so.
+        # If both go to one file or pipe, a message comes after the answer before it; if
+        # that cannot be written, the next write will report it.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
     console = _console(stream)
     lines = [text := _printable(text)]
     indent = _cells(start)
-    # A message to a file or a pipe is one line, for whoever reads it by program.
-    # Answers are for people, wherever they go: programs have --json.
+    # A message to a file or a pipe is one line, for programs that read it. Answers are
+    # always for people: programs use --json.
     if console or stream is sys.stdout:
         lines = _broken(text, max(NARROWEST, _width(console) - indent))
     for part in lines:
@@ -194,7 +194,7 @@ def _say(
 
 
 def _write(stream: TextIO, console: Console | None, *pieces: tuple[str, str]) -> None:
-    """Write pieces of text as a line, in their styles where these can be seen."""
+    """Write pieces of text as a line, with their styles if the output can show them."""
     if console is None:
         stream.write("".join(text for text, _ in pieces) + "\n")
         return
@@ -204,7 +204,7 @@ def _write(stream: TextIO, console: Console | None, *pieces: tuple[str, str]) ->
 
 
 def _console(stream: TextIO) -> Console | None:
-    """Return what prints to a terminal; None for a file or a pipe."""
+    """Return the console of a terminal; None for a file or a pipe."""
     if not stream.isatty():
         return None
     from rich.console import Console
@@ -213,7 +213,7 @@ def _console(stream: TextIO) -> Console | None:
 
 
 def _width(console: Console | None) -> int:
-    """Return how many characters a line has room for."""
+    """Return how many characters fit into a line."""
     if console is not None:
         return console.width
     from shutil import get_terminal_size
@@ -222,7 +222,7 @@ def _width(console: Console | None) -> int:
 
 
 def _broken(text: str, room: int) -> list[str]:
-    """Break a text that is too long; an aside at its end stays together."""
+    """Break a text that is too long; keep a remark at its end together."""
     parts = [text]
     if len(text) > room and text.endswith(")") and text.count(" (") == 1:
         parts = text.replace(" (", "\n(").split("\n")
@@ -234,12 +234,12 @@ def _broken(text: str, room: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Replace what would move the cursor or change colours: names come from files."""
+    """Replace control characters, since names come from files."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _cells(text: str) -> int:
-    """Count the columns that a text takes; some letters are two wide."""
+    """Return the display width of a text; some characters are two columns wide."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -252,7 +252,7 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Put cells side by side, the first to the left, numbers to the right."""
+    """Format cells as a row: the first left-aligned, numbers right-aligned."""
     gaps = [" " * (w - _cells(cell)) for cell, w in zip(cells, widths, strict=True)]
     rest = (gap + cell for cell, gap in zip(cells[1:], gaps[1:], strict=True))
     return INDENT + GAP.join([cells[0] + gaps[0], *rest])

@@ -1,9 +1,9 @@
-"""Plots: displays in the manner of scikit-learn, drawn with matplotlib.
+"""Plots: displays in scikit-learn's style, drawn with matplotlib.
 
-Each display has a constructor that takes what was computed. `from_predictions` computes
-it from labels and probabilities, `from_estimator` asks a classifier; both draw at once.
-After `plot`, `ax_` and `figure_` hold the picture. Matplotlib is imported when a
-display draws; `pip install "abers[plot]"` brings it.
+Each display has a constructor that takes computed results. `from_predictions` computes
+them from labels and probabilities, `from_estimator` from a fitted classifier; both draw
+at once. After `plot`, `ax_` and `figure_` hold the result. Matplotlib is imported when
+a display draws; install it with `pip install "abers[plot]"`.
 """
 
 from __future__ import annotations

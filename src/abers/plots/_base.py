@@ -1,7 +1,7 @@
-"""The base of all displays: how they are drawn, and how they ask a classifier.
+"""The base of all displays: how they draw, and how they use a classifier.
 
-A `Picture` can be drawn. A `Display`, the public kind, is also made of labels and
-probabilities, or of a classifier and rows.
+A `Picture` can be drawn. A `Display`, the public kind, can also be made from labels and
+probabilities, or from a classifier and rows.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from abers.core.predictions import Predictions
     from abers.plots._style import Theme
 
-FACT = 80  # characters of a value that a display repeats about itself
+FACT = 80  # of a value in the repr of a display
 
 
 class Picture(ABC):
-    """A figure to be drawn: on axes of the user, or on a new figure."""
+    """A figure to draw: on the user's axes, or on a new figure."""
 
-    # Whether it mixes the colours of its theme: then another theme must draw it anew.
+    # Whether it mixes colours of its theme: then another theme must redraw it.
     mixes_colours: ClassVar[bool] = False
     ax_: Axes
     figure_: Figure
@@ -50,14 +50,14 @@ class Picture(ABC):
         """Width and height of a new figure, in inches."""
 
     def plot(self, *, ax: Axes | None = None, theme: ThemeName = "light") -> Self:
-        """Draw what was computed.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
-            Background that the colours are chosen for.
+            Background for which colours are chosen.
 
         Returns
         -------
@@ -70,8 +70,8 @@ class Picture(ABC):
             if ax is None:
                 from matplotlib import pyplot as plt
 
-                # Before the fonts: with its first figure pyplot starts its backend, and
-                # what a notebook's backend then sets must not be set back with them.
+                # Before the fonts: pyplot starts its backend with the first figure, and
+                # what a notebook's backend sets then must not be undone with the fonts.
                 options: Any = {"layout": "constrained", "facecolor": look.paper}
                 figure = plt.figure(figsize=self.size, **options)
             with _style.drawing(theme):
@@ -82,26 +82,26 @@ class Picture(ABC):
         return self
 
     def _check(self) -> None:  # noqa: B027 (most have nothing to check)
-        """Raise if it cannot be drawn, before there is a figure."""
+        """Raise if it cannot be drawn, before a figure is made."""
 
     @abstractmethod
     def _draw(self, ax: Axes, look: Theme) -> None:
-        """Draw on axes that have our style."""
+        """Draw on axes with our style."""
 
 
 class Display(Picture):
-    """A picture of labels and probabilities, given or asked of a classifier."""
+    """A picture of labels and probabilities, given or from a classifier."""
 
     @classmethod
     @abstractmethod
     def from_predictions(cls, *columns: Any, **options: Any) -> Self:
-        """Compute what is drawn from labels and probabilities, and draw it."""
+        """Compute the display from labels and probabilities, and draw it."""
 
     @classmethod
     def from_estimator(
         cls, model: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, **options: Any
     ) -> Self:
-        """Ask a fitted classifier, and draw what `from_predictions` draws.
+        """Draw what `from_predictions` draws, for a fitted classifier.
 
         Parameters
         ----------
@@ -112,7 +112,8 @@ class Display(Picture):
         y : array-like of shape (n,)
             Their labels, members of `model.classes_`.
         pos_label : object, default=None
-            Class whose probabilities are drawn; None is `model.classes_[1]` of two.
+            Class whose probabilities are drawn; None is `model.classes_[1]` of two
+            classes.
         **options
             Options of `from_predictions`, such as `sample_weight`, `ax` and `theme`.
 
@@ -136,7 +137,7 @@ class Display(Picture):
 def predictions_of_class(
     model: Any, X: Any, y: ArrayLike, pos_label: Any
 ) -> Predictions:
-    """Ask a fitted classifier about one class."""
+    """Get the probabilities of one class from a fitted classifier."""
     classes = np.asarray(model.classes_)
     if pos_label is not None:
         validation.place_among(pos_label, classes, "pos_label")
@@ -151,12 +152,12 @@ def predictions_of_class(
 
 
 def binary_labels(y: ArrayLike, pos_label: Any) -> Any:
-    """Return labels as 0 and 1; `pos_label` is 1, if it is given."""
+    """Return labels as 0 and 1; `pos_label`, if given, is 1."""
     return validation.binary_labels(y, pos_label, "y", option="pos_label")[0]
 
 
 def _fact(name: str, value: Any) -> str:
-    """Say what a display was given: the value if it is short, else how much there is.
+    """Describe an attribute of a display: its value if short, else its size.
 
     >>> _fact("loss", "log"), _fact("scores", [0.5] * 100)
     ("loss='log'", '100 scores')

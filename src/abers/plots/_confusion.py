@@ -1,4 +1,4 @@
-"""Confusion: which of several classes are taken for which."""
+"""Confusion: which classes are mistaken for which."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
-MOST_CELLS = 20  # classes of a confusion matrix that are drawn by themselves
-MOST_NUMBERS = 12  # classes of one with numbers in its cells
-LONGEST = 12  # characters of a class beside it
+MOST_CELLS = 20  # classes of a confusion matrix that are drawn separately
+MOST_NUMBERS = 12  # classes up to which cells have numbers
+LONGEST = 12  # characters of a class label next to the cells
 SHADES = 10
 WIDEST = 40  # characters that fit below the cells, side by side
 LARGE = 10_000  # numbers from here on are counted in thousands
 
 
 class Confusion(_base.Picture):
-    """Draw which classes are taken for which: the confusion of the most probable class.
+    """Draw which classes are mistaken for which: the confusion of the top label.
 
-    A cell is the darker, the larger its share of the rows of its class (on dark pages,
-    the brighter); errors have the other colour. Up to twelve classes there are numbers
-    in the cells. Of more than twenty classes, those with the most errors are drawn, and
-    the others together: their common cell is grey, for it holds right and wrong ones.
+    The larger the share of the rows of its class, the darker a cell is (on dark pages,
+    the brighter); errors have another colour. With up to twelve classes, there are
+    numbers in the cells. With more than twenty, those with the most errors are drawn
+    separately and the others together: their common cell is grey, since it contains
+    right and wrong rows.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class Confusion(_base.Picture):
     shown_ : ndarray
         The numbers of the cells that were drawn.
     names_ : list of str
-        What their classes are called.
+        The names of their classes.
     """
 
     size = (_style.WIDTH, 4.8)
@@ -99,7 +100,7 @@ class Confusion(_base.Picture):
 def _largest_errors(
     cells: FloatArray, names: list[str]
 ) -> tuple[FloatArray, list[str]]:
-    """Keep the classes with the most errors, and add up all others."""
+    """Keep the classes with the most errors, and merge all others."""
     count = len(names)
     if count <= MOST_CELLS:
         return cells, names
@@ -116,11 +117,12 @@ def _largest_errors(
 def _colours(look: Theme, cells: FloatArray, *, pooled: bool) -> NDArray[np.str_]:
     """Return the colour of each cell, by its share of the rows of its class.
 
-    The last class may be several, pooled: their common cell has right and wrong ones.
+    The last class may be several merged ones: their common cell has right and wrong
+    rows.
     """
     sums = cells.sum(axis=1, keepdims=True)
     shares = np.divide(cells, sums, out=np.zeros_like(cells), where=sums > 0)
-    # A root, for errors are rare; in steps, since each colour is one path.
+    # A square root, since errors are rare; in steps, since each colour is one path.
     shades = np.ceil(np.sqrt(shares) * SHADES).astype(np.int64)
     steps = range(SHADES + 1)
     right, wrong, either = (
@@ -135,7 +137,7 @@ def _colours(look: Theme, cells: FloatArray, *, pooled: bool) -> NDArray[np.str_
 
 
 def _fill_cells(ax: Axes, cells: FloatArray, colours: NDArray[np.str_]) -> None:
-    """Fill all cells of one colour at once, so that pictures stay small."""
+    """Fill all cells of one colour at once, to keep pictures small."""
     from matplotlib.patches import PathPatch
 
     for colour in np.unique(colours[cells > 0]).tolist():
@@ -145,7 +147,7 @@ def _fill_cells(ax: Axes, cells: FloatArray, colours: NDArray[np.str_]) -> None:
 
 
 def _squares(x: IntArray, y: IntArray) -> Path:
-    """Return one path of squares around these points, with a gap between them."""
+    """Return one path of squares around these points, with gaps between them."""
     from matplotlib.path import Path
 
     half = 0.47
@@ -158,7 +160,7 @@ def _squares(x: IntArray, y: IntArray) -> Path:
 def _write_numbers(
     ax: Axes, look: Theme, cells: FloatArray, colours: NDArray[np.str_]
 ) -> None:
-    """Write the number of each cell that has one, in the colour read best on it."""
+    """Write the number of each nonzero cell, in the more legible colour."""
     inks = {_luminance(colour): colour for colour in (look.ink, look.paper)}
     for row, column in np.argwhere(cells > 0).tolist():
         behind = _luminance(str(colours[row, column]))
@@ -186,7 +188,7 @@ def _short(number: float) -> str:
 
 
 def _mixed(paper: str, colour: str, share: float) -> str:
-    """Mix a colour into the paper, so that nothing is transparent.
+    """Mix a colour with the paper, so that nothing is transparent.
 
     >>> _mixed("#ffffff", "#000000", 0.5)
     '#808080'
@@ -199,7 +201,7 @@ def _mixed(paper: str, colour: str, share: float) -> str:
 
 
 def _luminance(colour: str) -> float:
-    """Return the relative luminance of a colour, as WCAG has it but with one power.
+    """Return the relative luminance of a colour, as in WCAG but with a single power.
 
     >>> _luminance("#ffffff"), _luminance("#000000")
     (1.0, 0.0)

@@ -1,7 +1,7 @@
-"""Curves: what reliability diagrams share, and the strip below them.
+"""Curves: the common part of reliability diagrams, and the strip below them.
 
-The strip shows where the data are. It is in the axes of the curve: one pair of axes can
-stand anywhere, also in a grid of the user's; two that belong together could not.
+The strip shows where the data are. It is in the axes of the curve, because a single
+pair of axes can be placed anywhere, also in the user's own grid.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
-MARKED = 25  # points that deserve a marker each
-RARE = (1e-9, 0.4)  # where the highest is between them, the picture is enlarged
-EDGE = 1.02  # of the limit, where axes end
+MARKED = 25  # points up to which each gets a marker
+RARE = (1e-9, 0.4)  # if the highest is in this range, the axes are shortened
+EDGE = 1.02  # times the limit: the end of the axes
 PREDICTED = "predicted probability"
 OBSERVED = "observed rate"
 
 BINS = 40
-TOP, BOTTOM = -0.05, -0.21  # of the strip, where the curve has 0 to 1
+TOP, BOTTOM = -0.05, -0.21  # of the strip, in units of the curve's height
 
 
 def limit_of(
@@ -44,9 +44,9 @@ def limit_of(
 ) -> float:
     """Return how far the axes must reach: to 1, or less if everything is rare.
 
-    The highest frequencies are those of few rows, often 1; a hundredth of the rows may
-    leave the picture at the top, and a two-hundredth at the right. Histograms tell more
-    of these than thinned curves do.
+    The highest frequencies come from few rows, and are often 1; up to a hundredth of
+    the rows may lie above the axes, and a two-hundredth to the right. Histograms show
+    these rows better than thinned curves do.
     """
     highest = 0.0
     for curve, heights in zip_longest(curves, histograms):
@@ -63,13 +63,13 @@ def limit_of(
 
 
 def predicted(curves: Sequence[ReliabilityCurve], limit: float) -> str:
-    """Return the label of the axis, which says so if some predictions are not on it."""
+    """Return the label of the axis, which mentions predictions beyond the axis."""
     cut = any(curve.probabilities[-1] > EDGE * limit for curve in curves)
     return f"{PREDICTED} (the highest lie beyond the edge)" if cut else PREDICTED
 
 
 def limit_above(highest: float) -> float:
-    """Return where an axis of probabilities ends that should show this one well."""
+    """Return the end of an axis that shows this probability well."""
     return 1.1 * highest if RARE[0] < highest < RARE[1] else 1.0
 
 
@@ -95,9 +95,9 @@ def draw_curve(ax: Axes, colour: str, curve: ReliabilityCurve, **line: Any) -> L
 def draw_band(
     ax: Axes, look: Theme, band: ConsistencyBand, *, limit: float = 1.0
 ) -> PolyCollection:
-    """Fill where the curve would be if the probabilities were calibrated."""
+    """Fill where the curve would lie if the probabilities were calibrated."""
     x, lower, upper = band.probabilities, band.lower, band.upper
-    if x.size == 1:  # without a width it could not be seen
+    if x.size == 1:  # a band without width would be invisible
         x = x + np.array([-0.01, 0.01]) * limit
     return fill(ax, look, x, lower, upper)
 
@@ -105,14 +105,14 @@ def draw_band(
 def band_of(
     diagram: Diagram, scatter: FloatArray | None, confidence: float | None
 ) -> ConsistencyBand | None:
-    """Compute a band, if one is wanted."""
+    """Compute a band, if requested."""
     if confidence is None:
         return None
     return consistency_of(diagram, scatter=scatter, confidence=confidence)
 
 
 def band_label(band: ConsistencyBand) -> str:
-    """Return what a legend says of a band."""
+    """Return the legend of a band."""
     return f"{band.confidence:.0%} of curves, if calibrated"
 
 
@@ -125,8 +125,8 @@ def fill(
     area = ax.fill_between(
         x, lower, upper, color=look.band, linewidth=0, zorder=1, **how
     )
-    # Matplotlib simplifies lines when it writes them, but not the edges of what is
-    # filled.
+    # Matplotlib simplifies lines when it writes them, but not the edges of filled
+    # areas.
     scale = ax.bbox.size / np.ptp((ax.get_xlim(), ax.get_ylim()), axis=1)
     edges = []
     for path in area.get_paths():
@@ -137,7 +137,7 @@ def fill(
 
 
 def ticks_to(limit: float, most: int) -> dict[str, Any]:
-    """Return ticks from 0 to limit, without needless zeros."""
+    """Return ticks from 0 to limit, without trailing zeros."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = np.asarray(MaxNLocator(most).tick_values(0, limit))
@@ -167,18 +167,18 @@ def histogram(
     span: tuple[float, float] = (BOTTOM, TOP),
     bins: int = BINS,
 ) -> StepPatch:
-    """Draw how often what was predicted; the fullest bin fills the height.
+    """Draw how often each probability was predicted; the fullest bin has full height.
 
     Heights may be given, for bins of equal width from 0 to 1; else the weights of the
     curve are counted.
     """
     edges = np.linspace(0.0, 1.0, 2 if heights is None else heights.size + 1)
     if heights is None or (limit < 1 and _counts(curve, edges, heights)):
-        half = limit / bins / 2  # bins have round numbers in their middle
+        half = limit / bins / 2  # bins are centred on round numbers
         heights, edges = np.histogram(
             curve.probabilities, bins + 1, (-half, limit + half), weights=curve.weights
         )
-    elif limit < 1:  # bins from 0 to 1 would be too wide
+    elif limit < 1:  # bins from 0 to 1 are too wide
         fine = np.linspace(0.0, limit, bins + 1)
         heights, edges = np.diff(_below(fine, curve, edges, heights)), fine
     return bars(ax, colour, edges, heights, limit=limit, span=span)
@@ -209,7 +209,7 @@ def _counts(curve: ReliabilityCurve, edges: FloatArray, heights: FloatArray) -> 
 def _below(
     at: FloatArray, curve: ReliabilityCurve, edges: FloatArray, heights: FloatArray
 ) -> FloatArray:
-    """Return shares of the rows; known at points of a thinned curve and at edges."""
+    """Return shares of rows below; exact at points of a thinned curve and at edges."""
     x = np.concatenate((edges, curve.probabilities))
     below = np.concatenate(
         ([0.0], np.cumsum(heights) / heights.sum(), np.cumsum(curve.weights))

@@ -1,4 +1,4 @@
-"""Panels: several reliability curves, each in a small picture of its own."""
+"""Panels: several reliability curves, each in a small panel."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
 MOST = 12  # panels that are drawn
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
 NARROWEST = 1.6  # inches for a panel and its labels
-LETTERS = 14  # of a name above a panel
+LETTERS = 14  # characters of a name above a panel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What is drawn of a group, or of a class."""
+    """The curve and band of a group or a class."""
 
-    name: object  # None: the rows without a group
+    name: object  # None for the rows without a group
     curve: ReliabilityCurve
     band: ConsistencyBand | None = None
-    rows: float | None = None  # that it is about; None: all of the curve
+    rows: float | None = None  # number of rows; None: all rows of the curve
 
 
 class Panels(_base.Picture):
-    """Draw the reliability of groups or classes, each in a panel of its own.
+    """Draw the reliability of groups or classes, one panel each.
 
-    At most twelve are drawn, in the given order; how many are left out stands below.
+    At most twelve are drawn, in the given order; a remark below counts the others.
 
     Parameters
     ----------
     panels : sequence of Panel
         A name, a curve and a band each.
     left_out : int, default=0
-        How many are not among the panels.
+        Number of groups or classes without a panel.
     what : str, default="groups"
-        What the panels are about.
+        Plural noun for the remark.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One for each panel that is drawn.
+        One for each panel.
     ax_, figure_ : matplotlib Axes and Figure
-        The axes whose place the panels took, and their figure.
+        The axes that the panels replaced, and their figure.
     lines_ : list of matplotlib Line2D
         The curves.
     """
@@ -118,7 +118,7 @@ class Panels(_base.Picture):
         _style.legend(home, entries, look, loc="outside upper left", ncols=columns)
 
     def _remark(self) -> str:
-        """Say how many panels are not drawn."""
+        """Return a remark on how many panels are not drawn."""
         drawn = len(self.panels[:MOST])
         missing = self.left_out + len(self.panels) - drawn
         if not missing:
@@ -134,7 +134,7 @@ def _grid(panels: int, width: float) -> tuple[int, int]:
 
 
 def _room_of(ax: Axes) -> FigureBase:
-    """Replace axes by a figure within their figure."""
+    """Replace axes by a subfigure."""
     place = ax.get_subplotspec()
     if place is None:
         msg = "ax must belong to a grid, as those of plt.subplots do; got free axes."
@@ -172,7 +172,7 @@ def _draw_panel(
 def panels_of(
     groups: Sequence[CountedGroup], confidence: float | None = 0.9
 ) -> list[Panel]:
-    """Return what is drawn of groups that were counted."""
+    """Return the panels of counted groups."""
     return [
         Panel(name, curve_of(diagram), _curves.band_of(diagram, scatter, confidence))
         for name, diagram, scatter in groups
@@ -182,7 +182,7 @@ def panels_of(
 def with_weight(
     predictions: Predictions, sample_weight: ArrayLike | None
 ) -> tuple[Predictions, FloatArray | None, IntArray]:
-    """Return the rows that have weight, their weights, and their numbers."""
+    """Return the rows with positive weight, their weights, and their numbers."""
     if sample_weight is None:
         return predictions, None, np.arange(predictions.n_rows)
     weights = validation.as_weights(sample_weight, predictions.n_rows, other="labels")

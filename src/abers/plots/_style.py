@@ -1,4 +1,4 @@
-"""Style: one palette in two themes, axes to draw on, and names fit to be drawn."""
+"""Style: one palette in two themes, axes to draw on, and names safe to draw."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
     from matplotlib.legend import Legend
 
-# A page on a telephone shows a figure 368 pixels wide, and its text must be 11 pixels
-# high even there.
+# A page on a telephone shows a figure 368 pixels wide, where text must still be 11
+# pixels high.
 WIDTH = 5.0
-NARROW = 6.2  # below this a legend does not fit next to curves
+NARROW = 6.2  # below, a legend does not fit beside curves
 SMALL = 11.0
 NORMAL = 11.5
 LONGEST = 32  # characters of a name
 
-# The second one ships with matplotlib 3.11 and has a sign for every character: where it
-# is named, text in any script is drawn without a warning.
+# The second font ships with matplotlib 3.11 and has a glyph for every character: with
+# it, text in any script is drawn without a warning.
 FONTS = ("DejaVu Sans", "Last Resort High-Efficiency")
 
-# Only what Text and Legend read when they are made; colours are given to each artist.
+# Only settings that Text and Legend read on creation; artists get their colours
+# directly.
 _SETTINGS: Any = {
     "text.usetex": False,
-    "text.parse_math": True,  # names escape their dollar signs
+    "text.parse_math": True,  # names escape dollar signs
     "font.size": NORMAL,
     "axes.labelsize": NORMAL,
     "axes.titlesize": NORMAL,
@@ -42,26 +43,26 @@ _SETTINGS: Any = {
     "legend.fontsize": SMALL,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,
-    "path.simplify": True,  # read when a path is made, not when it is written
+    "path.simplify": True,  # read when a path is made, not when written
     "path.simplify_threshold": 1.0,  # of a point: lines are wider
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours that differ in hue for most eyes, and in lightness for all of them."""
+    """Colours that differ in hue for most people, and in lightness for everybody."""
 
     paper: str  # behind everything
     ink: str  # text
     soft: str  # ticks, the diagonal
     grid: str
     bars: str  # histograms
-    strong: str  # what the picture is about
-    accent: str  # what it is held against
+    strong: str  # the subject of the picture
+    accent: str  # the reference
     band: str  # filled, below the lines
 
 
-# After Okabe and Ito: blue and vermilion, moved apart in lightness for grey print.
+# After Okabe and Ito: blue and vermilion, with more different lightness for grey print.
 THEMES = {
     "light": Theme(
         paper="#ffffff",
@@ -88,16 +89,16 @@ THEMES = {
 SHARE = 0.775  # of a figure's width, which its only axes have
 LETTERS = 11  # in an inch
 
-# Settings of matplotlib belong to the whole process: one thread draws at a time.
+# Settings of matplotlib are global to the process: one thread draws at a time.
 ALONE = threading.RLock()
 
-# Told apart without colour, too.
+# Distinguishable without colour, too.
 DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.8))
 
 
 def look_of(theme: str) -> Theme:
-    """Return the colours of a theme; raise if there is nothing to draw with."""
+    """Return the colours of a theme; raise if matplotlib is missing."""
     need("matplotlib", extra="plot", what="a plot")
     validation.check_choice(theme, tuple(THEMES), "theme")
     return THEMES[theme]
@@ -105,7 +106,7 @@ def look_of(theme: str) -> Theme:
 
 @contextmanager
 def drawing(theme: str = "light", **more: Any) -> Iterator[Theme]:
-    """Set fonts while something is drawn, and set them back; other threads wait."""
+    """Set fonts while drawing, and restore them; other threads wait."""
     import matplotlib as mpl
     from matplotlib import font_manager
 
@@ -117,7 +118,7 @@ def drawing(theme: str = "light", **more: Any) -> Iterator[Theme]:
 
 
 def own_figure(look: Theme, size: tuple[float, float]) -> Figure:
-    """Make a figure that nobody else knows and nobody has to close."""
+    """Make a figure outside pyplot, which nobody has to close."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained", facecolor=look.paper)
@@ -129,7 +130,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def dress(ax: Axes, look: Theme) -> None:
-    """Colour axes that may come from anywhere."""
+    """Apply our style to any axes."""
     ax.set_facecolor(look.paper)
     ax.grid(visible=True, color=look.grid, linewidth=0.8, linestyle="-")
     ax.set_axisbelow(True)
@@ -152,12 +153,12 @@ def is_narrow(owner: Axes | FigureBase) -> bool:
 
 
 def width_of(figure: Any) -> float:
-    """Return the width of a figure, or of one within another, in inches."""
+    """Return the width of a figure or subfigure, in inches."""
     return float(figure.bbox.width / figure.dpi)
 
 
 def fitted(text: str, width: float) -> str:
-    """Break a text so that it fits below axes in a figure of so many inches."""
+    """Break a text so that it fits below axes in a figure of this width in inches."""
     longest = int((width - 1) * LETTERS)
     return "\n".join(textwrap.fill(line, longest) for line in text.split("\n"))
 
@@ -170,10 +171,10 @@ def legend(
     side: str = "left",
     **place: Any,
 ) -> Legend:
-    """Add a legend; its labels are taken as they are, even if they begin with `_`.
+    """Add a legend; labels are kept, even if they begin with `_`.
 
-    It stands where matplotlib finds it best unless told otherwise. Narrow axes have it
-    above them, on one side.
+    By default, matplotlib chooses its place. On narrow axes it is above them, at one
+    side.
     """
     if is_narrow(owner):
         place = {"loc": f"lower {side}", "bbox_to_anchor": (side == "right", 1.0)}
@@ -195,10 +196,10 @@ def legend(
 
 
 def shown(name: object, longest: int = LONGEST) -> str:
-    r"""Return a name as matplotlib may draw it: one line, no formula, not too long.
+    r"""Return a name that matplotlib can draw: one line, no formula, not too long.
 
-    The middle of a long name becomes an ellipsis; dollar signs are escaped, for two of
-    them would enclose a formula.
+    The middle of a long name becomes an ellipsis; dollar signs are escaped, since a
+    pair of them would enclose a formula.
 
     >>> shown("a" * 20 + "z" * 20, longest=7)
     'aaa…zzz'

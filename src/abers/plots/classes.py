@@ -1,4 +1,4 @@
-"""Classes: each of several against the rest, and which are taken for which."""
+"""Classes: each of several against the rest, and which are mistaken for which."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class ClassesDisplay(Panels, _base.Display):
-    """Draw the reliability of each class against the rest, in a panel of its own.
+    """Draw the reliability of each class against the rest, one panel each.
 
-    The worst class comes first: that with the most standard errors between its mean
+    The worst class comes first: the one with the most standard errors between its mean
     probability and the share of its rows, as in the table of `abers.evaluate`. At most
-    twelve are drawn; how many are left out stands below. A panel names the rows of its
-    class.
+    twelve are drawn; a remark below counts the others. Each panel shows the number of
+    rows of its class.
 
     Parameters
     ----------
     panels : sequence
         A name, a curve and a band for each class; `from_predictions` makes them.
     left_out : int, default=0
-        How many classes are not among the panels.
+        Number of classes without a panel.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One for each panel that is drawn.
+        One for each panel.
     ax_, figure_ : matplotlib Axes and Figure
-        The axes whose place the panels took, and their figure.
+        The axes that the panels replaced, and their figure.
     lines_ : list of matplotlib Line2D
         The curves.
 
@@ -70,7 +70,7 @@ class ClassesDisplay(Panels, _base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
-        """Compute the curves of labels and probabilities, and draw them.
+        """Compute the curves from labels and probabilities, and draw them.
 
         Parameters
         ----------
@@ -108,13 +108,13 @@ class ClassesDisplay(Panels, _base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Confusion:
-        """Draw which classes are taken for which: the confusion of the most probable.
+        """Draw which classes are mistaken for which: the confusion of the top label.
 
-        A cell is the darker, the larger its share of the rows of its class (on dark
-        pages, the brighter); errors have the other colour. Up to twelve classes there
-        are numbers in the cells. Of more than twenty classes, those with the most
-        errors are drawn, and the others together: their common cell is grey, for it
-        holds right and wrong ones.
+        The larger the share of the rows of its class, the darker a cell is (on dark
+        pages, the brighter); errors have another colour. With up to twelve classes,
+        there are numbers in the cells. With more than twenty, those with the most
+        errors are drawn separately and the others together: their common cell is grey,
+        since it contains right and wrong rows.
 
         Parameters
         ----------

@@ -30,18 +30,18 @@ ABOVE = 1.05  # of the highest point of the predictions' curve
 class DecisionCurveDisplay(_base.Display):
     """Draw the net benefit, or the mean cost, of acting on predictions.
 
-    Beside it are the curves of acting on all rows and on none. Predictions are of use
-    at the thresholds where their net benefit is the highest of the three, or their cost
-    the lowest. If a false alarm costs the threshold and a miss the rest of 1, the area
-    below the curve of costs is half the Brier loss. Treating all loses more than the
-    picture of net benefits shows where the threshold is high.
+    For comparison, it shows the curves of acting on all rows and on none. Predictions
+    are useful at thresholds where their net benefit is the highest of the three, or
+    their cost the lowest. If a false alarm costs the threshold t and a miss 1 - t, the
+    area below the cost curve is half the Brier loss. At high thresholds, acting on all
+    rows loses more than the picture of net benefits can show.
 
     Parameters
     ----------
     curve : DecisionCurve or CostCurve
         Returned by `decision_curve` or `cost_curve` of `abers.evaluation`.
     before : DecisionCurve or CostCurve, default=None
-        The curve of the same rows before calibration, drawn beside it.
+        The curve of the same rows before calibration.
     name : str, default=None
         Name of the predictions.
 
@@ -101,7 +101,7 @@ class DecisionCurveDisplay(_base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
-        """Compute the curve of labels and probabilities, and draw it.
+        """Compute the curve from labels and probabilities, and draw it.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class DecisionCurveDisplay(_base.Display):
         p : array-like of shape (n,)
             Probabilities of label 1, or of `pos_label`.
         before : array-like of shape (n,), default=None
-            Probabilities before calibration, drawn beside those after.
+            Probabilities before calibration, drawn as well.
         kind : {"net_benefit", "cost"}, default="net_benefit"
             What to draw by threshold.
         thresholds : array-like of shape (m,), default=None
@@ -120,7 +120,7 @@ class DecisionCurveDisplay(_base.Display):
         name : str, default=None
             Name of the predictions.
         pos_label : object, default=None
-            Label that the probabilities are of; None if the labels are 0 and 1.
+            Label to which the probabilities belong; None if labels are 0 and 1.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -162,17 +162,18 @@ class DecisionCurveDisplay(_base.Display):
             place = "upper right"
         else:
             ax.set_ylabel("mean cost")
-            # Where acting always meets never, no prediction of use costs more.
+            # Where acting always and never cost the same, no useful prediction costs
+            # more.
             useless = float(treat_all.clip(max=treat_none).max())
             highest = max(useless, highest_drawn) or 1.0
             ax.set_ylim(-0.02 * highest, 1.4 * highest)
-            # The two straight lines leave the picture on the side of the rarer label.
+            # The two straight lines leave the axes on the side of the rarer label.
             is_rare = treat_none.max() < treat_all.max()
             place = "upper right" if is_rare else "upper left"
         _style.legend(ax, self._draw_lines(ax, look), look, loc=place)
 
     def _draw_lines(self, ax: Axes, look: Theme) -> list[tuple[Artist, str]]:
-        """Draw all curves; return the entries of the legend."""
+        """Draw all curves; return the legend entries."""
 
         def line(curve: Any, values: FloatArray, colour: str, **pen: Any) -> Line2D:
             order = curve.thresholds.argsort(kind="stable")
@@ -202,5 +203,5 @@ class DecisionCurveDisplay(_base.Display):
 
 
 def _height(curve: DecisionCurve | CostCurve) -> FloatArray:
-    """Return what is drawn of a curve."""
+    """Return the heights of a curve."""
     return curve.net_benefit if isinstance(curve, DecisionCurve) else curve.cost

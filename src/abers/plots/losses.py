@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from abers.plots._style import Theme
     from abers.validation import FloatArray
 
-ERRORS = 2  # standard errors that a whisker is long
+ERRORS = 2  # half the length of a whisker, in standard errors
 LONGEST = 24  # characters of a name beside the axes
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The mean loss of a method, and how sure its difference from another is."""
+    """The mean loss of a method, with the error of its difference."""
 
     name: str
     loss: float
@@ -44,21 +44,21 @@ class Loss:
 
     @property
     def reach(self) -> float:
-        """Half the length of the whisker; 0 where there is none."""
+        """Half the length of the whisker; 0 if there is none."""
         return ERRORS * self.standard_error if self.standard_error > 0 else 0.0
 
 
 class LossesDisplay(_base.Display):
-    """Draw the losses of methods, best first, with how sure the differences are.
+    """Draw the losses of methods, best first, with the errors of the differences.
 
-    A whisker is two standard errors of the difference from the reference method, row by
-    row, to each side: where it crosses the vertical line, the difference may be noise.
-    An infinite loss is an arrow at the edge.
+    A whisker extends two standard errors of the paired difference from the reference
+    method to each side: where it crosses the vertical line, the difference may be
+    noise. An infinite loss is an arrow at the edge.
 
     Parameters
     ----------
     losses : sequence of Loss
-        A name, a loss and a standard error each.
+        The name, loss and standard error of each method.
     reference : str
         The method that the others are compared with.
     loss : {"log", "brier"}, default="log"
@@ -69,7 +69,7 @@ class LossesDisplay(_base.Display):
     ax_, figure_ : matplotlib Axes and Figure
         What was drawn on.
     points_, arrows_ : matplotlib Line2D
-        The losses, the best at 0, and the places of those that are infinite.
+        The losses, the best at height 0, and the infinite ones.
 
     Examples
     --------
@@ -115,8 +115,7 @@ class LossesDisplay(_base.Display):
         y : array-like of shape (n,)
             Labels 0 or 1, or any two with `pos_label`, or those of several classes.
         p : mapping of str to array-like of shape (n,) or (n, C)
-            Of each method, probabilities of label 1, or of `pos_label`; or of each
-            class.
+            For each method, probabilities of label 1, of `pos_label`, or of each class.
         reference : str, default=None
             The method that the others are compared with; None is the first one.
         loss : {"log", "brier"}, default="log"
@@ -126,7 +125,7 @@ class LossesDisplay(_base.Display):
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows.
         pos_label : object, default=None
-            Label that the probabilities are of; None if the labels are 0 and 1.
+            Label to which the probabilities belong; None if labels are 0 and 1.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -169,7 +168,7 @@ class LossesDisplay(_base.Display):
     def _predictions(
         cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
     ) -> tuple[Any, Any, dict[str, Any]]:
-        """Return what a classifier gives, beside what there was before, if known."""
+        """Return a classifier's probabilities, and any before calibration."""
         name = type(model).__name__
         if pos_label is not None:
             one = _base.predictions_of_class(model, X, y, pos_label)
@@ -194,7 +193,7 @@ class LossesDisplay(_base.Display):
         Parameters
         ----------
         comparison : Comparison
-            Of `abers.compare`.
+            The result of `abers.compare`.
         loss : {"log", "brier"}, default="log"
             Natural-log loss or plain Brier loss.
         ax : matplotlib Axes, default=None
@@ -259,7 +258,7 @@ class LossesDisplay(_base.Display):
             )
 
     def _draw_whiskers(self, ax: Axes, look: Theme, rows: Sequence[Loss]) -> None:
-        """Draw how sure the differences are, and the method that they are from."""
+        """Draw the errors of the differences, and the reference method."""
         shown_at = [place for place, row in enumerate(rows) if row.standard_error > 0]
         at = [row.loss for row in rows if row.name == self.reference]
         if not at:
@@ -280,7 +279,7 @@ class LossesDisplay(_base.Display):
             (whiskers, f"± {ERRORS} standard errors of the difference"),
             (line, f"from {shown(self.reference)}"),
         ]
-        # Beside the names of methods narrow axes are too short for it.
+        # On narrow axes there is no room for it next to the names.
         place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "side": "right"}
         _style.legend(ax, entries, look, **place)
 
@@ -292,7 +291,7 @@ def _named(
 
 
 def losses_of(comparison: Any, loss: LossName) -> list[Loss]:
-    """Return what a comparison says of one loss, in its order."""
+    """Return the losses of a comparison in its order."""
     return [
         Loss(
             method.name,
@@ -308,7 +307,7 @@ def _shown(loss: float) -> str:
 
 
 def _limits(rows: Sequence[Loss]) -> tuple[float, float]:
-    """Return the ends of the axis, with a margin around the whiskers."""
+    """Return the limits of the axis, with margins around the whiskers."""
     if not rows:
         return 0.0, 1.0
     low = min(row.loss - row.reach for row in rows)

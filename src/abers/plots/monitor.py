@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from abers.plots._style import Theme
     from abers.validation import FloatArray, IntArray
 
-LONGEST_POWER = 4  # of ten, to be written out
+LONGEST_POWER = 4  # digits of a power of ten that is written out
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 WHAT = {  # what each test is about
     "scores": "scores",
@@ -32,14 +32,14 @@ WHAT = {  # what each test is about
 
 
 class MonitorDisplay(_base.Display):
-    """Draw how the capital of a monitor's tests has grown, on a logarithmic scale.
+    """Draw the capital of a monitor's tests over time, on a logarithmic scale.
 
     A test raises the alarm where its capital reaches the dashed line.
 
     Parameters
     ----------
     paths : mapping
-        Of `Monitor.capital_paths`: for each test rows, and logarithms of its capital.
+        From `Monitor.capital_paths`: for each test, rows and logarithms of its capital.
     limit : float
         The capital at which a test raises the alarm.
     alarms : mapping, default=None
@@ -96,7 +96,7 @@ class MonitorDisplay(_base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
-        """Let a monitor see labels and probabilities in their order, and draw it.
+        """Feed labels and probabilities to a monitor, in their order, and draw it.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class MonitorDisplay(_base.Display):
         random_state : int, default=0
             Seed of the tests, which break ties at random; None draws one.
         pos_label : object, default=None
-            Label that the probabilities are of; None if the labels are 0 and 1.
+            Label to which the probabilities belong; None if labels are 0 and 1.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -155,7 +155,7 @@ class MonitorDisplay(_base.Display):
         pos_label: Any = None,
         **options: Any,
     ) -> Self:
-        """Let a monitor see the probabilities of a fitted classifier, and draw it.
+        """Feed the probabilities of a fitted classifier to a monitor, and draw it.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class MonitorDisplay(_base.Display):
         y : array-like of shape (n,)
             Their labels, members of `model.classes_`.
         calibration : tuple of array-like
-            Features, or scores, and labels of rows like those that calibrated.
+            Features, or scores, and labels of calibration rows.
         pos_label : object, default=None
             Class whose probabilities are tested; None is `model.classes_[1]` of two.
         **options
@@ -235,7 +235,7 @@ class MonitorDisplay(_base.Display):
         (self.alarms_,) = ax.plot(
             list(alarms.values()), [limit] * len(alarms), "o", color=look.ink, zorder=3
         )
-        # A capital far above the limit has nothing more to say.
+        # Capital far above the limit adds no information.
         ax.set_ylim(top=min(highest, 4 * limit) + 0.1 * limit)
         ax.set(xlabel="row of the stream", ylabel="capital")
         ax.yaxis.set_major_locator(_whole_numbers())
@@ -244,7 +244,7 @@ class MonitorDisplay(_base.Display):
         _style.legend(ax, self._entries(), look, **above)
 
     def _entries(self) -> list[tuple[Artist, str]]:
-        """Return what the legend explains."""
+        """Return the legend entries."""
         lines: list[tuple[Artist, str]] = [
             (line, WHAT[test]) for test, line in self.lines_.items()
         ]
@@ -252,20 +252,20 @@ class MonitorDisplay(_base.Display):
 
 
 class LedgerDisplay(MonitorDisplay):
-    """Draw the capital of the tests after each file that a monitor has read.
+    """Draw the capital of the tests after each file of a monitor.
 
     Parameters
     ----------
     paths : mapping
-        For each test numbers of files, from 1, and logarithms of its capital.
+        For each test, numbers of files (from 1) and logarithms of its capital.
     limit : float
         The capital at which a test raises the alarm.
     dates : sequence of str
-        Of the files.
+        The dates of the files.
     alarms : mapping, default=None
-        The tests that have raised it, and the number of the file.
+        For each test with an alarm, the number of the file that raised it.
     began : int, default=None
-        The file in which the change began, by an estimate.
+        The estimated file in which the change began.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class LedgerDisplay(MonitorDisplay):
             )
         super()._draw(ax, look)
         for line in self.lines_.values():
-            line.set_drawstyle("steps-post")  # what happened within a file is not kept
+            line.set_drawstyle("steps-post")  # the path within a file is not kept
         ax.set(xlabel="file, and its date", xlim=(0.9, max(2, len(self.dates)) + 0.1))
         ax.xaxis.set_major_locator(_whole_numbers())
         ax.xaxis.set_major_formatter(self._number_and_date)
@@ -312,7 +312,7 @@ def _whole_numbers() -> Any:
 
 
 def _power_of_ten(exponent: float, _: object = None) -> str:
-    """Write a power of ten: plainly, if it is not too long."""
+    """Write a power of ten, without an exponent if it is short."""
     power = round(exponent)
     if abs(power) <= LONGEST_POWER:
         return f"{10.0**power:,g}" if power < 0 else f"{10**power:,}"

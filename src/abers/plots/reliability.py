@@ -44,10 +44,11 @@ RIGHT = "share of rows of that class"
 class ReliabilityDisplay(_base.Display):
     """Draw the CORP reliability curve with its consistency band.
 
-    The band is where the curve would be if the probabilities were calibrated, at each
-    prediction on its own: with a confidence of 90 %, about a tenth of the points of a
-    calibrated curve lie outside by chance. Where many points in a row do, or some by
-    far, the probabilities are off. Below is how often each probability was predicted.
+    The band is where the curve would lie if the probabilities were calibrated, for each
+    prediction separately: with a confidence of 90 %, about a tenth of the points of a
+    calibrated curve lie outside. If many neighbouring points do, or some lie far
+    outside, the probabilities are miscalibrated. A histogram below shows how often each
+    probability was predicted.
 
     With more than two classes the curve is that of the top label: of the rows for which
     the highest probability was 0.8, eight in ten should be of that class. That says
@@ -62,7 +63,7 @@ class ReliabilityDisplay(_base.Display):
     before : ReliabilityCurve, default=None
         The curve of the same rows before calibration; None draws none.
     name : str, default=None
-        Name of the curve; None calls it "after" beside one before.
+        Name of the curve; None calls it "after" if there is one before.
     before_name : str, default="before"
         Name of the curve before calibration.
     histograms : sequence of array-like, default=None
@@ -76,7 +77,7 @@ class ReliabilityDisplay(_base.Display):
     ax_, figure_ : matplotlib Axes and Figure
         What was drawn on.
     line_, before_ : matplotlib Line2D
-        The curves, the second one if there is one.
+        The curves; the second one only if given.
     fill_ : matplotlib PolyCollection
         The band, if there is one.
 
@@ -139,7 +140,7 @@ class ReliabilityDisplay(_base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
-        """Compute the curve of labels and probabilities, and draw it.
+        """Compute the curve from labels and probabilities, and draw it.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class ReliabilityDisplay(_base.Display):
         p : array-like of shape (n,) or (n, C)
             Probabilities of label 1, or of `pos_label`; or of each class.
         before : array-like of the shape of `p`, default=None
-            Probabilities before calibration, drawn beside those after.
+            Probabilities before calibration, drawn as well.
         classes : array-like of shape (C,), default=None
             Labels of the columns of `p`; None takes those in `y`, ascending.
         sample_weight : array-like of shape (n,), default=None
@@ -160,7 +161,7 @@ class ReliabilityDisplay(_base.Display):
         before_name : str, default="before"
             Name of the curve before calibration.
         pos_label : object, default=None
-            Label that the probabilities are of; None if the labels are 0 and 1.
+            Label to which the probabilities belong; None if labels are 0 and 1.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -175,7 +176,7 @@ class ReliabilityDisplay(_base.Display):
         rows: list[tuple[Any, Any]]
         if top_label:
             after = predictions_of(None, p, y, classes=classes, before=before, name="p")
-            after = replace(after, shown=None)  # of two classes, the top label, too
+            after = replace(after, shown=None)  # the top label, with two classes, too
             both = (after.earlier, after)
             rows = [each.column() for each in both if each is not None]
         else:
@@ -200,7 +201,7 @@ class ReliabilityDisplay(_base.Display):
     def _predictions(
         cls, model: Any, X: Any, y: ArrayLike, pos_label: Any
     ) -> tuple[Any, Any, dict[str, Any]]:
-        """Return what a classifier gives; ours give what there was before, too."""
+        """Return a classifier's probabilities, and any before calibration."""
         if pos_label is None and len(model.classes_) > 2:
             every = predictions_of(model, X, y)
             more = {"classes": model.classes_, "before": every.before}
@@ -223,12 +224,12 @@ class ReliabilityDisplay(_base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Panels:
-        """Draw a curve for each group, the worst first, in a panel of its own.
+        """Draw a curve for each group, the worst first, one panel each.
 
-        Calibrated on the whole is not calibrated in each group. Worst means: most
-        standard errors between the mean probability and the observed rate, as in the
-        table of `abers.evaluate`. Groups where fewer than five zeros or ones were both
-        expected and observed come last.
+        Probabilities may be calibrated overall but not in each group. The worst group
+        has the most standard errors between its mean probability and the observed rate,
+        as in the table of `abers.evaluate`. Groups with fewer than five zeros or ones,
+        both expected and observed, come last.
 
         Parameters
         ----------
@@ -243,7 +244,7 @@ class ReliabilityDisplay(_base.Display):
         confidence : float, default=0.9
             Confidence level of the bands; None draws no bands.
         pos_label : object, default=None
-            Label that the probabilities are of; None if the labels are 0 and 1.
+            Label to which the probabilities belong; None if labels are 0 and 1.
         ax : matplotlib Axes, default=None
             Axes of a grid, replaced by the panels; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"

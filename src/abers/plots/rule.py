@@ -1,6 +1,6 @@
-"""The rule over the score: its bounds, and the band that the whole curve lies in.
+"""The rule over the score: its bounds, and the confidence band of the curve.
 
-Infinite scores have places of their own, beside the axis of the finite ones.
+Infinite scores are drawn at separate places, beside the axis of the finite ones.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     AnyRule = Rule | PooledRule | RegressionRule
 
-LARGEST_DRAWN = 1e300  # matplotlib computes with differences of what it draws
+LARGEST_DRAWN = 1e300  # matplotlib computes differences of coordinates
 SMALLEST_DRAWN = 1e-290
-MARGIN = 0.03  # to each side of the scores, where only new ones can lie
-LANE = 0.1  # the distance of the place for infinite scores
-SCORES_DRAWN = 4_000  # scores that stand for all
-MOST_POINTS = 300  # of many rows, evenly spaced ones by score are drawn
+MARGIN = 0.03  # to each side of the calibration scores
+LANE = 0.1  # distance of the place for infinite scores
+SCORES_DRAWN = 4_000  # scores drawn in place of all
+MOST_POINTS = 300  # of many rows, this many are drawn, evenly spaced by score
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ScoreAxis:
 
     @classmethod
     def of(cls, quantiles: FloatArray) -> ScoreAxis:
-        """Show the scores that occurred, save for outliers that would hide the rest.
+        """Choose a window for these scores, without outliers that would hide the rest.
 
         >>> ScoreAxis.of(np.array([-np.inf, 1, 2, 3]))
         ScoreAxis(low=1.0, high=3.0, minus=True, plus=False, cut=False)
@@ -80,13 +80,13 @@ class ScoreAxis:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The window and its margins."""
+        """The window with its margins."""
         margin = MARGIN * (self.high - self.low)
         return self.low - margin, self.high + margin
 
     @property
     def lanes(self) -> tuple[float, float]:
-        """The places of -inf and inf."""
+        """The positions of -inf and inf."""
         distance = LANE * (self.high - self.low)
         return self.low - distance, self.high + distance
 
@@ -99,7 +99,7 @@ class ScoreAxis:
         ax.set_xlim(
             left - width if self.minus else first, right + width if self.plus else last
         )
-        if self.minus or self.plus:  # their places need ticks of their own
+        if self.minus or self.plus:  # their lanes need ticks
             ticks = np.asarray(AutoLocator().tick_values(self.low, self.high))
             ax.set_xticks(ticks[(ticks >= first) & (ticks <= last)])
         places = [left] * self.minus + [right] * self.plus
@@ -115,7 +115,7 @@ class ScoreAxis:
         """Return the corners of step functions: scores, and the piece from each on.
 
         Piece j holds for thresholds[j-1] <= score < thresholds[j]; with side="left",
-        which the lanes alone can tell, for thresholds[j-1] < score <= thresholds[j].
+        which differs in the lanes only, for thresholds[j-1] < score <= thresholds[j].
         NaN separates the lanes from the window.
         """
         first, last = self.ends
@@ -145,7 +145,7 @@ class BoundSteps:
 
     @classmethod
     def of(cls, rule: AnyRule) -> BoundSteps:
-        """Return the steps of a rule; a pooled one gets the same score in all folds."""
+        """Return the steps of a rule; pooled: the same score in all folds."""
         if not isinstance(rule, PooledRule):
             return cls(
                 rule.thresholds,
@@ -166,7 +166,7 @@ class BoundSteps:
         return cls(thresholds, lower, upper, whole.score_quantiles, rule.increasing)
 
     def at(self, score: float) -> tuple[float, float]:
-        """Return both bounds of one score."""
+        """Return both bounds at one score."""
         piece = np.searchsorted(self.thresholds, score, side="right")
         return float(self.lower[piece]), float(self.upper[piece])
 
@@ -179,19 +179,19 @@ class RuleDisplay(_base.Display):
     one of the two is calibrated as long as new cases resemble the calibration cases.
     They are not a confidence interval, and they shrink to a point as data grow.
 
-    With a band, the rule is held against other rows: with the given confidence, the
+    With a band, the rule is compared with other rows: with the given confidence, the
     curve P(label = 1 | score) lies in the band at all scores at once, if it rises with
     the score (falls, for a rule that does). A rule that leaves the band is
-    miscalibrated at that confidence. This is what the bounds do not tell.
+    miscalibrated at that confidence. The bounds cannot show that.
 
     With a confidence, and a rule that keeps its diagram, the confidence intervals of
-    `Rule.interval` are drawn: how well the rule's own calibration rows tell the curve,
-    at each score by itself.
+    `Rule.interval` are drawn: how well the calibration rows determine the curve, at
+    each score separately.
 
-    Below is the distribution of the scores, by percentiles. Infinite scores have places
-    of their own at the sides. A pooled rule is drawn for one score in all folds. The
-    rule of a regression has bounds for a mean, not an interval for the target: targets,
-    drawn as dots, scatter beyond them.
+    A histogram below shows the distribution of the scores. Infinite scores are drawn at
+    the sides. A pooled rule is drawn for the same score in all folds. A regression rule
+    has bounds for a mean, not an interval for the target: targets, drawn as dots,
+    scatter beyond them.
 
     Parameters
     ----------
@@ -206,9 +206,9 @@ class RuleDisplay(_base.Display):
         Scores and targets of rows to draw with the rule of a regression; infinite
         scores are left out.
     loss : {"log", "brier"}, default="log"
-        Loss that the bounds are merged for.
+        Loss for which the bounds are merged.
     confidence : float, default=None
-        Of the intervals to draw, instead of a band; None draws none.
+        Confidence of the intervals to draw, instead of a band; None draws none.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class RuleDisplay(_base.Display):
     line_ : matplotlib Line2D
         The value between the bounds; for probabilities themselves, the diagonal.
     fill_ : matplotlib PolyCollection
-        The band or the intervals; without them, what lies between the bounds.
+        The band or the intervals; without them, the area between the bounds.
     dots_ : matplotlib Line2D
         The rows of a regression, if there are any.
 
@@ -276,10 +276,10 @@ class RuleDisplay(_base.Display):
         rule : Rule, PooledRule or RegressionRule
             The rule.
         loss : {"log", "brier"}, default="log"
-            Loss that the bounds are merged for.
+            Loss for which the bounds are merged.
         confidence : float, default=None
-            Of the intervals to draw, for a rule that keeps its diagram; None draws
-            none.
+            Confidence of the intervals to draw, for a rule that keeps its diagram; None
+            draws none.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -306,7 +306,7 @@ class RuleDisplay(_base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
-        """Draw a rule, or probabilities, with the band of labels and scores.
+        """Draw a rule, or probabilities, with the band from labels and scores.
 
         Parameters
         ----------
@@ -316,14 +316,14 @@ class RuleDisplay(_base.Display):
         scores : array-like of shape (n,)
             Scores that the rule takes; without a rule, probabilities.
         rule : Rule, PooledRule or RegressionRule, default=None
-            The rule to hold against the band, fitted to other rows; None holds the
-            probabilities against it.
+            The rule to compare with the band, fitted to other rows; None compares the
+            probabilities.
         confidence : float, default=0.95
-            Probability with which the band covers the whole curve, at least.
+            Coverage probability of the band for the whole curve, at least.
         loss : {"log", "brier"}, default="log"
-            Loss that the bounds are merged for.
+            Loss for which the bounds are merged.
         pos_label : object, default=None
-            Label that the rule has probabilities of; None if the labels are 0 and 1.
+            Label to which the rule's probabilities belong; None if labels are 0 and 1.
         ax : matplotlib Axes, default=None
             Axes to draw on; None creates a figure with pyplot.
         theme : {"light", "dark"}, default="light"
@@ -367,19 +367,19 @@ class RuleDisplay(_base.Display):
         ax: Axes | None = None,
         theme: ThemeName = "light",
     ) -> Self:
-        """Draw the rule of a fitted estimator, with the band of held-out rows.
+        """Draw the rule of a fitted estimator, with the band from held-out rows.
 
         Parameters
         ----------
         model : estimator
-            Fitted. If it has one rule, as an IVAPClassifier has, that is drawn over the
-            scores; else the band is over the probabilities, and needs rows.
+            Fitted. If it has one rule, as an IVAPClassifier does, that rule is drawn
+            over the scores; else the band is over the probabilities, and needs rows.
         X : array-like, default=None
             Features, or scores, of held-out rows; None draws the rule alone.
         y : array-like of shape (n,), default=None
             Their labels.
         confidence : float, default=0.95
-            Probability with which the band covers the whole curve, at least.
+            Coverage probability of the band for the whole curve, at least.
         pos_label : object, default=None
             Class whose probabilities are drawn; None is `model.classes_[1]` of two. For
             the other one, scores are negated.
@@ -472,7 +472,7 @@ class RuleDisplay(_base.Display):
     def _draw_steps(
         self, ax: Axes, look: Theme, axis: ScoreAxis, steps: BoundSteps
     ) -> list[tuple[Artist, str]]:
-        """Draw the bounds and what is between them; return entries of a legend."""
+        """Draw the bounds and the area between them; return legend entries."""
         lower, upper = steps.lower, steps.upper
         if isinstance(self.rule, RegressionRule):
             names = "upper: with its target high", "midpoint"
@@ -509,7 +509,7 @@ class RuleDisplay(_base.Display):
         ]
 
     def _draw_band(self, ax: Axes, look: Theme, axis: ScoreAxis) -> PolyCollection:
-        """Fill the band: lower ends hold from a score on, upper ends up to it."""
+        """Fill the band: lower ends hold from a score upwards, upper ends up to it."""
         band: Any = self.band
         thresholds, sides = band.scores, ("right", "left")
         lower, upper = np.append(0.0, band.lower), np.append(band.upper, 1.0)
@@ -548,12 +548,12 @@ class RuleDisplay(_base.Display):
         return self.rule is None or self.rule.increasing
 
     def _quantiles(self, steps: BoundSteps | None) -> FloatArray:
-        """Return percentiles of the scores that are shown."""
+        """Return percentiles of the scores in the picture."""
         if self.score_quantiles is not None:
             return np.asarray(self.score_quantiles, dtype=np.float64)
         if self.band is None and steps is not None:
             return steps.quantiles
-        band: Any = self.band  # its cells have about as many rows each
+        band: Any = self.band  # its cells have about equally many rows
         scores = band.scores if self._is_rising else -band.scores[::-1]
         return _percentiles(scores)
 
@@ -561,8 +561,8 @@ class RuleDisplay(_base.Display):
     def _limit(steps: BoundSteps | None, axis: ScoreAxis) -> float:
         """Return how far the axis must reach: to 1, or less if everything is rare.
 
-        Beyond all scores the upper bound is 1, so for the last hundredth of them the
-        lower one decides.
+        Above all scores, the upper bound is 1, so for the highest hundredth of them the
+        lower bound decides.
         """
         if steps is None:
             return _curves.limit_above(min(max(axis.high, 0.0), 1.0))
@@ -572,7 +572,7 @@ class RuleDisplay(_base.Display):
 
 
 def _steps_at(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return where functions may change, and a score of each piece between."""
+    """Return where functions may change, and a score within each piece."""
     thresholds = np.union1d(scores, np.nextafter(scores, np.inf))
     below = np.nextafter(thresholds[:1], -np.inf)
     return thresholds, np.concatenate((below, thresholds))
@@ -587,7 +587,7 @@ def _percentiles(scores: FloatArray) -> FloatArray:
 
 
 def _only_rule(model: Any, pos_label: Any) -> AnyRule:
-    """Return the one rule of an estimator, for one of its classes."""
+    """Return the single rule of an estimator, for one of its classes."""
     rules: list[Any] = []
     for fold in (*getattr(model, "rules_", []), *getattr(model, "pooled_rules_", [])):
         rules += fold if isinstance(fold, list) else [fold]
@@ -607,7 +607,7 @@ def _only_rule(model: Any, pos_label: Any) -> AnyRule:
 
 
 def _seen_rows(rows: tuple[ArrayLike, ArrayLike], axis: ScoreAxis) -> Any:
-    """Return the rows to draw, by score; of many, some."""
+    """Return the rows to draw, by score; if there are many, some of them."""
     s, y = validation.as_scores(rows[0]), as_targets(rows[1])
     validation.check_length(y.size, s.size, "targets", "scores")
     first, last = axis.ends
@@ -623,13 +623,13 @@ def _seen_rows(rows: tuple[ArrayLike, ArrayLike], axis: ScoreAxis) -> Any:
 def score_histogram(
     ax: Axes, colour: str, axis: ScoreAxis, quantiles: FloatArray, *, limit: float = 1.0
 ) -> StepPatch:
-    """Draw where scores are, by their percentiles; infinite ones have bars apart."""
+    """Draw a histogram of scores from percentiles; infinite ones have own bars."""
     from_to, levels = (
         np.linspace(0, 1, quantiles.size),
         (np.arange(SCORES_DRAWN) + 0.5) / SCORES_DRAWN,
     )
     finite = np.clip(quantiles, -LARGEST_DRAWN, LARGEST_DRAWN)
-    drawn = np.interp(levels, from_to, finite)  # as many scores, spread as these are
+    drawn = np.interp(levels, from_to, finite)  # as many scores
     heights, edges = np.histogram(drawn, _curves.BINS, (axis.low, axis.high))
     width = (edges[1] - edges[0]) / 2 * np.array([-1, 1])
     at_minus, at_plus = (

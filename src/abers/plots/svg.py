@@ -1,4 +1,4 @@
-"""SVG: a picture as text that is the same wherever it is made."""
+"""SVG: a picture as text that is the same on every machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from abers.plots._base import Picture
 
 _SETTINGS: Any = {
-    "svg.hashsalt": "abers",  # names of clip paths are drawn from it, not at random
+    "svg.hashsalt": "abers",  # names of clip paths depend on it, not on chance
     "svg.fonttype": "none",  # text stays text
     "svg.id": None,
     "text.usetex": False,
@@ -29,8 +29,9 @@ _SETTINGS: Any = {
     "savefig.bbox": None,
     "savefig.dpi": 72,
 }
-# Matplotlib writes twice as much as a browser needs. In text, where users have a say, <
-# and > are written otherwise: what ends in a tag without either was all within it.
+# Matplotlib writes twice as much as a browser needs. In text, which may come from
+# users, < and > are escaped: a pattern without either that ends a tag is inside that
+# tag.
 _IN_TAG = r"(?=[^<>]*>)"
 _NEEDLESS = re.compile(
     r"^ +|(?<=<g) id=\"[^\"<>]*\"|"
@@ -55,18 +56,18 @@ def svg(
     Parameters
     ----------
     picture : display or matplotlib Figure
-        What to render. It is left as it is.
+        What to render. It is not changed.
     theme : {"light", "dark"}, default=None
-        Draw a display anew with these colours, on a figure that pyplot does not know;
-        it need not have been drawn before. None renders what was drawn.
+        Redraw a display in these colours, on a figure outside pyplot; it need not have
+        been drawn before. None renders the existing figure.
     transparent : bool, default=False
         Leave out the background.
 
     Returns
     -------
     str
-        An svg element: no date, no scripts, nothing to load. Text is text, in the
-        sans-serif font of whoever looks at it.
+        An svg element without date, scripts or external resources. Text stays text, in
+        the viewer's sans-serif font.
 
     Examples
     --------
@@ -92,10 +93,10 @@ def svg(
 def recoloured(
     picture: str, theme: str, others: Mapping[str, str] | None = None
 ) -> str:
-    """Turn a picture of the light theme into what another would have drawn.
+    """Turn a picture of the light theme into one of another theme.
 
-    Themes differ in their colours only, and drawing takes much longer. `others` are
-    colours that no theme has, and what becomes of them.
+    Themes differ in colours only, and drawing takes much longer. `others` maps colours
+    outside all themes to their replacements.
     """
     old, new = (_style.THEMES[name] for name in ("light", theme))
     colours = {getattr(old, f.name): getattr(new, f.name) for f in fields(_style.Theme)}
@@ -104,7 +105,7 @@ def recoloured(
 
 
 def _shortened(text: str) -> str:
-    """Leave out what nobody sees, and name no font that others may lack."""
+    """Drop what is invisible, and name no font that others may lack."""
     text = _NEEDLESS.sub("", text[text.index("<svg") :])
     text = _FAMILY.sub("sans-serif", text)
     return _PATH.sub(_shorter_path, text)
@@ -115,7 +116,7 @@ def _shorter_path(match: re.Match[str]) -> str:
 
 
 def _figure(picture: Any, theme: ThemeName | None) -> Figure:
-    """Return the figure to render: one that exists, or a new one."""
+    """Return the figure to render: the existing one, or a new one."""
     from matplotlib.figure import Figure
 
     if isinstance(picture, Figure):

@@ -1,7 +1,7 @@
-"""Report: numbers as sentences, tables and figures, on one page of HTML.
+"""Report: numbers as sentences, tables and figures, on one HTML page.
 
-The page is one file that needs no network and no script; `README.md` in this folder
-explains how it is made.
+The page is a single file that needs no network and no script; `README.md` in this
+folder explains how it is made.
 """
 
 from abers.report.page import comparison_page, evaluation_page, monitor_page

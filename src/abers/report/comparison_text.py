@@ -72,7 +72,7 @@ def summary(comparison: Comparison) -> list[str]:
 
 
 def _as_good(comparison: Comparison) -> str:
-    """Name the methods that are not significantly worse than the best."""
+    """Name the methods that are not significantly worse than the best one."""
     names = [
         method.name
         for method in comparison.ranked("log")
@@ -103,7 +103,7 @@ def _lead(comparison: Comparison) -> str:
 
 
 def tables(comparison: Comparison) -> list[Table]:
-    """Show what each method costs, the best first: a table for each loss."""
+    """Return a table of the methods for each loss, best first."""
     return [comparison.table(loss) for loss in SCORING_LOSSES]
 
 

@@ -1,4 +1,4 @@
-"""Document: what a report says, as text; the page and Markdown both show it."""
+"""Document: the text of a report, for both the page and Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abers.formatting import Table, shorten
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST = 120  # characters of a title that a reader takes in
+LONGEST = 120  # characters of a title
 LONGEST_CELL = 40
 MOST_ROWS = 50  # of a table
 ESCAPED = str.maketrans({c: f"\\{c}" for c in r"\`*_[]<>|#"} | {"\n": " ", "\r": " "})
@@ -23,7 +23,7 @@ Facts = Sequence[tuple[str, str]]
 
 
 class Section(NamedTuple):
-    """A heading, and what stands below it; `figures` names those of the page."""
+    """A heading and its content; `figures` names those of the page."""
 
     title: str
     lead: Sequence[str] = ()
@@ -75,7 +75,7 @@ class Document(NamedTuple):
             for table in section.tables:
                 shown += [f"*{_plain(table.caption)}*", _markdown_table(table)]
             shown += [*map(_plain, section.notes), *_points(section.points)]
-            if shown:  # not one of figures alone
+            if shown:  # not only figures
                 blocks += [f"## {_plain(section.title)}", *shown]
         data = [f"{name}: {value}" for name, value in self.facts]
         blocks += ["## Data and versions", *_points(data)]
@@ -83,7 +83,7 @@ class Document(NamedTuple):
 
 
 def _plain(text: object) -> str:
-    """Return text as it is meant: no name becomes a link, an image or a tag."""
+    """Escape text, so that no name becomes a link, an image or a tag."""
     return str(text).translate(ESCAPED)
 
 
@@ -98,14 +98,14 @@ def _markdown_table(table: Table) -> str:
 
 
 def dated(facts: Mapping[str, object] | None, own: Facts) -> list[tuple[str, str]]:
-    """List the date, what only the caller knows, what the report knows, versions."""
+    """List the date, the caller's facts, the report's facts, and versions."""
     given = [(cut(name), cut(value)) for name, value in (facts or {}).items()]
     versions = [f"{name} {version}" for name, version in versions_in_use().items()]
     return [("date", _date()), *given, *own, ("versions", ", ".join(versions))]
 
 
 def cut(value: object) -> str:
-    """Shorten what may be of any length."""
+    """Shorten text of arbitrary length."""
     return shorten(str(value), LONGEST)
 
 

@@ -1,4 +1,4 @@
-"""Figures: displays as images of the page, in both themes, with a sentence each."""
+"""Figures: displays as images of the page, in both themes, with captions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 PIXELS = 96  # to an inch
-# What may stand in an attribute and in srcset as it is; quotes become single ones.
+# What may stand in an attribute and in srcset unescaped; quotes become single ones.
 PLAIN = "/:;=,+*()!$&@?~[]^|{}'"
 
 
@@ -44,7 +44,7 @@ class PageFigure:
 
 
 def of_sections(evaluation: Evaluation) -> dict[str, list[PageFigure]]:
-    """Draw the figures of an evaluation, by the sections of the page."""
+    """Draw the figures of an evaluation, by section of the page."""
     first, *others = of_evaluation(evaluation)
     return {
         "opening": [first],
@@ -67,7 +67,7 @@ def of_evaluation(evaluation: Evaluation) -> list[PageFigure]:
 
 
 def of_decisions(evaluation: Evaluation) -> list[PageFigure]:
-    """Draw what acting on the probabilities is worth, and what it costs."""
+    """Draw the net benefit and the cost of acting on the probabilities."""
     if (decisions := evaluation.decisions) is None:
         return []
     when = "" if decisions.cost_before is None else " before and after calibration"
@@ -124,9 +124,9 @@ def of_comparison(comparison: Comparison) -> list[PageFigure]:
 
 
 def of_monitor(monitor: FileMonitor) -> PageFigure:
-    """Draw how the capital of the tests has grown from file to file."""
+    """Draw the capital of the tests from file to file."""
     numbers = np.arange(1, len(monitor.ledger) + 1)
-    # A test of several groups has the alarm where the first of them has it.
+    # With several groups, a test has its alarm where the first of them has it.
     alarms: dict[str, int] = {}
     for alarm in monitor.alarms:
         alarms.setdefault(alarm.test, history.alarm_place(monitor, alarm) + 1)
@@ -180,7 +180,7 @@ def _reliability(evaluation: Evaluation) -> PageFigure:
 
 
 def _confusion(evaluation: Evaluation, confusion: IntArray | FloatArray) -> PageFigure:
-    """Draw which classes are taken for which."""
+    """Draw which classes are mistaken for which."""
     numbers = "Rows" if evaluation.total_weight is None else "Weights of the rows"
     rest = ""
     if (every := len(evaluation.classes)) > MOST_CELLS:
@@ -265,5 +265,5 @@ def _figure(display: Any, alt: str, sentence: str) -> PageFigure:
 
 
 def data_uri(svg: str) -> str:
-    """Turn a picture into an address that holds it; shorter than base64."""
+    """Encode a picture as a data URI; shorter than base64."""
     return "data:image/svg+xml," + quote(svg.replace('"', "'"), safe=PLAIN)

@@ -56,16 +56,16 @@ def document(
 
 
 def capitals(monitor: FileMonitor) -> dict[str, FloatArray]:
-    """Return logarithms of each test's capital after each file, the highest group."""
+    """Return each test's log-capital after each file, highest over groups."""
     logs = np.array([line.log_capitals.max(axis=0) for line in monitor.ledger])
     return {test: logs[:, place] for place, test in enumerate(TESTS)}
 
 
 def alarm_place(monitor: FileMonitor, alarm: Alarm) -> int:
-    """Return the place in the ledger after which an alarm was raised.
+    """Return the position in the ledger after which an alarm was raised.
 
-    The file that brought its row may have come without labels. The capital after the
-    file that brought the label shows it, unless it has fallen again within this file.
+    The file with its row may have come without labels. The capital after the file with
+    the label shows the alarm, unless it fell again within that file.
     """
     first = monitor.place_of(alarm.row)
     at = (monitor.groups.index(alarm.group), TESTS.index(alarm.test))
@@ -75,7 +75,7 @@ def alarm_place(monitor: FileMonitor, alarm: Alarm) -> int:
 
 
 def warnings(monitor: FileMonitor) -> list[str]:
-    """Say what happened and since when, if anything has."""
+    """Return what happened and since when, if anything has."""
     lines = [f"Alarm: {alarm.sentence}" for alarm in monitor.alarms[:MOST_ALARMS]]
     if (more := len(monitor.alarms) - len(lines)) > 0:
         lines.append(f"{count(more, 'more alarm')}: see the tests below.")
@@ -85,7 +85,7 @@ def warnings(monitor: FileMonitor) -> list[str]:
 
 
 def summary(monitor: FileMonitor) -> list[str]:
-    """Say what to do, and how much was seen."""
+    """Return what to do, and how much data was seen."""
     totals = monitor.to_dict()
     files = [line.file.date for line in monitor.ledger if line.kind != "calibration"]
     seen = (
@@ -104,7 +104,7 @@ def summary(monitor: FileMonitor) -> list[str]:
 
 
 def test_table(monitor: FileMonitor) -> Table:
-    """Write the capital of each test now, the highest of many groups first."""
+    """Return a table of the current capital of each test, highest group first."""
     raised = {(alarm.group, alarm.test): alarm for alarm in monitor.alarms}
     order = np.argsort([-logs.max() for logs in _last(monitor)], kind="stable")
     shown = order[: MOST_ROWS // len(TESTS)]
@@ -127,7 +127,7 @@ def test_table(monitor: FileMonitor) -> Table:
 
 
 def ledger_table(monitor: FileMonitor) -> Table:
-    """Write a line per file, the last first."""
+    """Return a table with a line per file, latest first."""
     logs, notes = capitals(monitor), _notes(monitor)
     lines = list(enumerate(monitor.ledger))[::-1]
     columns: dict[str, Any] = {
@@ -154,7 +154,7 @@ def ledger_table(monitor: FileMonitor) -> Table:
 
 
 def start_facts(monitor: FileMonitor) -> list[tuple[str, str]]:
-    """List what the monitor began with, and what waits."""
+    """List the initial settings of the monitor, and what it waits for."""
     waiting = monitor.waiting.labels
     dropped = sum(line.counts.n_dropped for line in monitor.ledger)
     return [
@@ -170,7 +170,7 @@ def start_facts(monitor: FileMonitor) -> list[tuple[str, str]]:
 
 
 def _notes(monitor: FileMonitor) -> dict[int, list[str]]:
-    """Say at which file a change began, and at which it was found."""
+    """Return notes on the file where a change began and where it was found."""
     notes: dict[int, list[str]] = {}
     for alarm in monitor.alarms:
         where = alarm.test if alarm.group is None else f"{alarm.test}, {alarm.group}"

@@ -1,4 +1,4 @@
-"""The page: an evaluation, a comparison or a monitor as one page of HTML."""
+"""The page: an evaluation, a comparison or a monitor as one HTML page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _figures() -> Any:
 
 
 def _page(document: Document, figures: Mapping[str, Any]) -> str:
-    """Fill the template; figures are named by the sections that they belong to."""
+    """Fill in the template; figures are named by the section they belong to."""
     import jinja2
 
     environment = jinja2.Environment(

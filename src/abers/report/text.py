@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from abers.evaluation.groups import PartEvaluation
     from abers.evaluation.metrics import PairedChange
 
-    Writers = dict[str, Callable[[Any], str]]  # by the name of their column
+    Writers = dict[str, Callable[[Any], str]]  # by name of the column
 
 MOST_PRINTED = 10  # in a printed summary
 MOST_ERRORS = 10
 PLACES = 5  # of a printed loss, at least
-SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, as the curves have them
+SHOWN_THRESHOLDS = (5, 10, 20, 30, 50)  # in hundredths, like the curves
 DISCRIMINATION = {"AUC": "auc", "Gini": "gini", "KS": "ks"}
 SCOPE = "This applies to cases from the same source as these rows."
 DRIFTED = {
@@ -206,7 +206,7 @@ def _guarantees(evaluation: Evaluation) -> list[Section]:
     return [bounds, Section(title, points=[*points, RANKING_KEPT])]
 
 
-# --- what the numbers are about: the class shown, or the top label ---
+# --- the subject of the numbers: the class that is shown, or the top label ---
 
 
 def _is_binary(evaluation: Evaluation) -> bool:
@@ -229,7 +229,7 @@ def _error_name(evaluation: Evaluation) -> str:
 
 
 def printout(evaluation: Evaluation) -> Printout:
-    """Return what is shown when an evaluation is printed."""
+    """Return the printed form of an evaluation."""
     name = evaluation.name
     tables = []
     if evaluation.by_class:
@@ -320,7 +320,7 @@ def row_counts(evaluation: Evaluation) -> str:
 
 
 def _origin(evaluation: Evaluation) -> str:
-    """Say whether the rows were used for the fit, for a printed summary."""
+    """Return whether the rows were used for the fit, for a printed summary."""
     if evaluation.in_sample:
         return ", in-sample"
     if evaluation.in_sample is False:
@@ -329,7 +329,7 @@ def _origin(evaluation: Evaluation) -> str:
 
 
 def _change_text(change: PairedChange, *, least: int = PLACES) -> str:
-    """Write a change in words, with this many decimal places at least."""
+    """Describe a change, with at least this many decimal places."""
     if math.isnan(change.before):
         return f"{change.after:.{least}f}"
     text = f"{change.before:.{least}f} before, {change.after:.{least}f} after"
@@ -341,18 +341,18 @@ def _change_text(change: PairedChange, *, least: int = PLACES) -> str:
     return f"{text} (difference {change.difference:+.{shown}f}{error_text})"
 
 
-# --- the one line on top ---
+# --- the headline ---
 
 
 def headline(evaluation: Evaluation) -> str:
-    """Say in one line whether calibration helped, and what is left to do."""
+    """Return one line on whether calibration helped, and what remains to do."""
     if evaluation.in_sample:
         return "These rows were used for the fit: they cannot show how good it is."
     return f"{_helped(evaluation)}; {_left(evaluation)}."
 
 
 def _helped(evaluation: Evaluation) -> str:
-    """Say whether calibration helped, by the log loss."""
+    """Return whether calibration helped, by the log loss."""
     loss = evaluation.losses.log
     if evaluation.losses.before is None:
         return f"Log loss {cost(loss.after)} (nothing before to compare with)"
@@ -368,9 +368,9 @@ def _helped(evaluation: Evaluation) -> str:
 
 
 def _left(evaluation: Evaluation) -> str:
-    """Say whether the probabilities show miscalibration, as a whole or in groups."""
+    """Return whether the probabilities are miscalibrated, overall or in groups."""
     p = evaluation.calibration.after.test.p_value
-    # With more than two classes only the probability of the most probable is tested.
+    # With more than two classes, only the top label is tested.
     what = "" if _is_binary(evaluation) else " of the most probable class"
     left = "" if evaluation.losses.before is None else " left"
     if p < SIGNIFICANCE:
@@ -388,7 +388,7 @@ def _left(evaluation: Evaluation) -> str:
 
 
 def summary(evaluation: Evaluation) -> list[str]:
-    """Return the sentences that come before all tables: three, and one on groups."""
+    """Return the sentences above all tables: three, and one on groups."""
     return [
         _means(evaluation),
         _losses(evaluation),
@@ -505,7 +505,7 @@ def _scope(evaluation: Evaluation) -> str:
 
 
 def _worst_group(evaluation: Evaluation) -> list[str]:
-    """Name the group whose mean prediction is most wrong, if one's is."""
+    """Name the group whose mean prediction is most significantly wrong, if any is."""
     large, off = _significant(evaluation.groups)
     if not off:
         return []
@@ -522,13 +522,13 @@ def _worst_group(evaluation: Evaluation) -> list[str]:
 def _significant(
     parts: Sequence[PartEvaluation],
 ) -> tuple[list[PartEvaluation], list[PartEvaluation]]:
-    """Return the parts with enough rows, and the wrong ones among them."""
+    """Return the parts with enough rows, and those that are significantly wrong."""
     large = [part for part in parts if not part.small]
     return large, [part for part in large if part.p_value < SIGNIFICANCE]
 
 
 def warnings(evaluation: Evaluation, *, brief: bool = False) -> list[str]:
-    """List reasons to doubt the results; briefly, only those that void them."""
+    """List reasons to doubt the results; if brief, only those that invalidate them."""
     sentences = [IN_SAMPLE] if evaluation.in_sample else []
     if evaluation.ranking.is_inverted:
         sentences.append(inverted_sentence(evaluation.ranking.auc))
@@ -593,7 +593,7 @@ def heading(evaluation: Evaluation) -> str:
 
 
 def interval_note(evaluation: Evaluation) -> str:
-    """Say how well the calibration rows tell the curve, or what else tells it."""
+    """Return a note on how well the calibration rows determine the curve."""
     if (wide := evaluation.interval_widths) is None:
         return (
             "The uncertainty of the calibration curve itself is another question, "
@@ -620,7 +620,7 @@ def quality_tables(evaluation: Evaluation) -> list[Table]:
 
 
 def _before_and_after(before: Any, after: Any) -> list[tuple[str, Any]]:
-    """Return what is known of before and after calibration, with its name."""
+    """Return the results before and after calibration, if known, with their names."""
     if before is None:
         return [("the probabilities", after)]
     return [("before", before), ("after", after)]
@@ -809,7 +809,7 @@ def _few(part: PartEvaluation) -> str:
 
 
 def error_table(evaluation: Evaluation) -> Table | None:
-    """Show which classes are taken for which most often; None without errors."""
+    """Show which classes are most often mistaken for which; None without errors."""
     if evaluation.ranking.confusion is None:
         return None
     cells = np.asarray(evaluation.ranking.confusion, dtype=np.float64)

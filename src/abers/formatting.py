@@ -19,6 +19,7 @@ TAG_NAMES = {
     "abers:score": "score column",
     "abers:label": "label column",
     "abers:pos-label": "positive label",
+    "abers:neg-labels": "negative labels",
     "abers:by": "group column",
     "abers:id": "id column",
 }

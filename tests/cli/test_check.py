@@ -47,6 +47,7 @@ def results(answer):
 
 def assert_same(answer, expected, missing=0):
     found = json.loads(answer.out)
+    del found["notes"]  # how labels were read
     assert (found.pop("n_missing"), found.pop("warnings")) == (missing, [])
     assert (found.pop("schema_version"), len(found.pop("sha256"))) == (1, 64)
     plain = expected.to_dict()
@@ -154,8 +155,12 @@ def test_label_column_and_positive_label_are_those_of_the_fit(run, folder):
         answer = run(folder, "check", "fate.abers", *table, "--drop-missing")
         assert answer.code in {0, 3}, answer.err
     shown = run(folder, "inspect", "fate.abers").out.decode()
-    assert "label column    fate\n" in shown
-    assert "positive label  won\n" in shown
+    for line in (
+        "label column     fate\n",
+        "positive label   won\n",
+        'negative labels  ["lost"]\n',
+    ):
+        assert line in shown
 
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.

@@ -57,7 +57,8 @@ def as_read(expected):
     return json.loads(json.dumps(expected))
 
 
-NOTHING_MORE = {"schema_version": 1, "n_missing": 0, "page": None, "warnings": []}
+NOTHING_MORE = {"schema_version": 1, "n_missing": 0, "page": None}
+NOTHING_MORE |= {"notes": [], "warnings": []}
 
 
 def judged(answer, expected):

@@ -181,3 +181,39 @@ def test_two_jobs_on_one_output_leave_one_whole_file(command, folder, tmp_path, 
         assert sum(f"abers: '{out}' exists" in text for text in said) == 1
     assert len(pd.read_csv(out)) == 20 * 300
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.fixture(scope="module", params=["venn-abers", "beta"])
+def results(tmp_path_factory, invoke, request):
+    """A folder with a rule, or a calibrator, of the labels won and lost."""
+    folder = tmp_path_factory.mktemp("results")
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=200)
+    won = np.where(rng.normal(size=200) < scores, "won", "lost")
+    table = pd.DataFrame({"score": scores, "result": won})
+    table.to_csv(folder / "rows.csv", index=False)
+    table.iloc[won == "lost"].to_csv(folder / "lost.csv", index=False)
+    table.loc[np.flatnonzero(won == "lost")[0], "result"] = "lsot"
+    table.to_csv(folder / "wrong.csv", index=False)
+    words = ("--label", "result", "--pos-label", "won", "--method", request.param)
+    words += ("--score", "score", "-o", folder / "won.abers")
+    answer = invoke("fit", folder / "rows.csv", *words)
+    assert answer.code == 0, answer.err
+    return folder
+
+
+@pytest.mark.parametrize("command", ["check", "evaluate"])
+def test_a_misspelt_label_does_not_count_as_negative(
+    invoke, results, command, monkeypatch
+):
+    """Those of the fit are remembered; if all others are negative, they are named."""
+    monkeypatch.chdir(results)
+    assert "positive label" not in invoke(command, "won.abers", "rows.csv").err
+    assert invoke(command, "won.abers", "lost.csv").code in (0, 3)
+    answer = invoke(command, "won.abers", "wrong.csv")
+    assert (answer.code, answer.out) == (1, b"")
+    assert "must hold the labels of the fit, 'won', 'lost'; got 'lsot'" in answer.err
+    answer = invoke(command, "won.abers", "wrong.csv", "--pos-label", "won")
+    assert "'won' is the positive label, against the others 'lsot', 'lost'." in (
+        answer.err
+    )

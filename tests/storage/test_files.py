@@ -363,6 +363,7 @@ def test_tags_may_be_long_but_not_endless(path):
         ({"\ude00": 1}, "'.ude00': 1"),
         ({"abers:mine": 1}, "'abers:mine': 1"),
         ({"abers:prior": 2.0}, "'abers:prior': 2.0"),
+        ({"abers:neg-labels": "lost"}, "'abers:neg-labels'"),
         ([("a", 1)], r"\[\('a', 1\)\]"),
         ("text", "'text'"),
     ],

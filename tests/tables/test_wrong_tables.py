@@ -74,13 +74,13 @@ CASES = {
     ),
     "a positive label that never comes": (
         "score,label\n1,yes\n2,no\n",
-        {"pos_label": "Yes"},
-        "must hold 'Yes', which is to be the positive label; the values found are 'y",
+        {"pos_label": "Yep"},
+        "must hold 'Yep', which is to be the positive label; the values found are 'y",
     ),
     "a positive label that never comes, and one other": (
         "score,label\n1,yes\n2,yes\n",
-        {"pos_label": "Yes"},
-        "must hold 'Yes', which is to be the positive label; the values found are 'y",
+        {"pos_label": "Yep"},
+        "must hold 'Yep', which is to be the positive label; the values found are 'y",
     ),
     "three labels, and none named": (
         "score,label\n1,0\n2,1\n3,2\n",

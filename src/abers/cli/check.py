@@ -120,11 +120,13 @@ def check(
     warnings = _warnings(checked)
     if json:
         facts = {"n_missing": rows.n_missing, "warnings": warnings}
-        facts |= {"sha256": checksum}
+        facts |= {"notes": list(rows.notes), "sha256": checksum}
         printer.print_json(checked.to_dict() | facts)
     else:
         classes = getattr(fitted, "classes", ())
         _print(checked, rows, is_top=len(classes) > TWO and rows.pos_label is None)
+        for text in rows.notes:
+            printer.note(text)
         for text in warnings:
             (printer.note if text == NO_LABELS else printer.alarm)(text)
     return FINE if checked.passed else CHECK_FAILED

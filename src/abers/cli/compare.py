@@ -135,7 +135,7 @@ def _compared(
             labels, notes = np.asarray(rows.classes)[rows.labels], list(rows.notes)
         else:
             rows = load_rows(files, progress=progress, **columns)
-            labels, notes = rows.labels.astype(int), []
+            labels, notes = rows.labels.astype(int), list(rows.notes)
     with printer.progress("comparing", "methods") as progress:
         comparison = abers.compare(
             rows.scores,

@@ -141,10 +141,12 @@ def evaluate(
     if json:
         warnings = evaluation.printout().warnings + ([left_out] if left_out else [])
         facts = {"n_missing": rows.n_missing, "page": html, "warnings": warnings}
-        facts |= {"sha256": sources.get(CHECKSUM)}
+        facts |= {"notes": list(rows.notes), "sha256": sources.get(CHECKSUM)}
         printer.print_json(evaluation.to_dict() | facts)
         return
     _print(evaluation, rows)
+    for text in rows.notes:
+        printer.note(text)
     _print_notes(evaluation, html, left_out)
 
 

@@ -341,6 +341,15 @@ def _is_any(value: object) -> bool:  # noqa: ARG001 (`is_tag` has checked it)
     return True
 
 
+def is_list_of_text(value: object) -> bool:
+    """Return whether this is a list of texts, written as JSON."""
+    try:
+        read = json.loads(str(value))
+    except ValueError:
+        return False
+    return isinstance(read, list) and all(map(_is_text, read))
+
+
 def is_rate(value: object) -> bool:
     """Return whether this is a share above 0 and below 1."""
     return isinstance(value, float) and 0 < value < 1
@@ -351,6 +360,7 @@ OWN_TAGS: dict[str, Callable[[Any], bool]] = {
     "abers:fingerprint": _is_text,
     "abers:id": _is_text,
     "abers:label": _is_text,
+    "abers:neg-labels": is_list_of_text,
     "abers:out-of-fold": _is_text,
     "abers:pos-label": _is_any,
     "abers:prior": is_rate,

@@ -514,7 +514,7 @@ class CountedFrame:
         if (labels := _labels_of(tally, columns)) is not None:
             readers["label"] = labels
             notes = () if labels.understood is None else (labels.understood,)
-        tags = own_tags(readers, columns.pos_label, tally.fingerprint)
+        tags = own_tags(readers, tally.fingerprint)
         return Fit(
             rule=rule,
             n_rows=tally.n_rows,

@@ -18,7 +18,6 @@ from abers.errors import InvalidData, InvalidParameter
 from abers.storage.fingerprint import TAG, fingerprint_of
 from abers.tables.columns import (
     LABEL_TAG,
-    POS_LABEL_TAG,
     PROBABILITIES,
     WEIGHTS,
     ClassLabels,
@@ -291,8 +290,7 @@ def _sample(
         names = [names[place] for place in order]
     elif isinstance(of_labels, Labels):
         notes.append(of_labels.understood)
-        if of_labels.positive:
-            metadata[POS_LABEL_TAG] = of_labels.positive
+        metadata |= of_labels.tags
     scores = np.column_stack(by_column)
     if kind is None:
         kind = kind_of(scores, "auto")

@@ -6,6 +6,7 @@ null and None mean the same.
 
 from __future__ import annotations
 
+import json
 import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,6 +38,7 @@ USUAL = {
 # Tags in which a rule stores the columns of its fit.
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POS_LABEL_TAG = RESERVED + "label", RESERVED + "pos-label"
+NEG_LABELS_TAG = RESERVED + "neg-labels"
 ID_TAG = RESERVED + "id"
 MISSING = "^(na|n/a|nan|null|none)?$"  # in place of a number
 BOOLEANS = {"true": True, "false": False}
@@ -46,6 +48,8 @@ REAL = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 SAME_LABELS = {"false": "0", "true": "1"}
 # Pairs of labels that need no --pos-label, positive label last.
 USUAL_PAIRS = (("0", "1"), ("no", "yes"), ("negative", "positive"))
+USUAL_WORDS = {word for pair in USUAL_PAIRS for word in pair}
+MOST_NEGATIVES = 19  # labels against a positive one that a rule remembers
 N_LABELS = 2
 TWO_FIRST = "Make a column of two labels first, for example one label against the rest."
 LARGEST_INTEGER = 2**53  # up to here, integers are distinct as doubles
@@ -169,12 +173,19 @@ class Labels:
     """A column of labels, as 0 and 1.
 
     Without a positive value, they must be 0 and 1, or a pair such as no and yes, true
-    and false, or negative and positive. With one, it is compared with all others.
+    and false, or negative and positive. With one, it is compared with all others, or
+    with the negative ones of the fit.
     """
 
-    def __init__(self, column: str, pos_label: str | None = None) -> None:
+    def __init__(
+        self,
+        column: str,
+        pos_label: str | None = None,
+        neg_labels: Sequence[str] | None = None,
+    ) -> None:
         self.column = column
         self.pos_label = pos_label
+        self.neg_labels = neg_labels
         self._codes: dict[str, int] = {}  # of each value seen, in order
         self._pair: tuple[str, str] | None = None  # that they belong to
         self._decimal = "."
@@ -195,11 +206,25 @@ class Labels:
         return next((text for text, code in self._codes.items() if code == 1), None)
 
     @property
-    def understood(self) -> str | None:
-        """How labels other than 0 and 1 were interpreted, as a sentence."""
+    def tags(self) -> dict[str, str]:
+        """What a rule remembers of labels that are not 0 and 1."""
         if (label := self.positive) is None:
+            return {}
+        others = sorted(self._negatives)
+        # Of very many labels, an engine has seen only some.
+        is_kept = 0 < len(others) <= MOST_NEGATIVES
+        kept = {NEG_LABELS_TAG: json.dumps(others, ensure_ascii=False)}
+        return {POS_LABEL_TAG: label} | (kept if is_kept else {})
+
+    @property
+    def understood(self) -> str | None:
+        """How labels other than 0 and 1 were interpreted, as a sentence.
+
+        None if they are those of the fit.
+        """
+        if (label := self.positive) is None or self.neg_labels is not None:
             return None
-        others = [text for text, code in self._codes.items() if code == 0]
+        others = self._negatives
         rest = " the others" if len(others) > 1 else ""
         return (
             f"Column {self.column!r}: {label!r} is the positive label, against"
@@ -207,8 +232,9 @@ class Labels:
         )
 
     def check_seen(self) -> None:
-        """Raise if the positive value never occurred."""
-        if self.pos_label is not None and 1 not in self._codes.values():
+        """Raise if the positive value never occurred, unless all others are known."""
+        must_come = self.pos_label is not None and self.neg_labels is None
+        if must_come and 1 not in self._codes.values():
             msg = (
                 f"column {self.column!r} must hold {self.pos_label!r}, which is to be "
                 f"the positive label; the values found are {listed([*self._codes])}. "
@@ -227,27 +253,44 @@ class Labels:
     def _decided(self, text: str) -> int:
         label = self._label(text)
         if self.pos_label is not None:
-            return int(label == self._label(self.pos_label))
-        word = label.casefold()
+            if label == self._label(self.pos_label):
+                return 1
+            others = self.neg_labels
+            is_other = others is None or label in map(self._label, others)
+            return 0 if is_other else FOREIGN
         for pair in USUAL_PAIRS:
-            if word in pair and self._pair in (None, pair):
+            if label in pair and self._pair in (None, pair):
                 self._pair = pair
-                return pair.index(word)
+                return pair.index(label)
         return FOREIGN
 
     def _label(self, text: str) -> str:
-        """Return the same text for equal labels: 1, 1.0, 1.000e+00 and true."""
+        """Return the same text for equal labels: 1, 1.0 and true; No and no."""
         text = text.strip()
+        word = text.casefold()
         numeral = text
         if self._decimal != ".":
             numeral = text.replace(".", "_").replace(self._decimal, ".")
-        return _whole_number(numeral) or SAME_LABELS.get(text.lower(), text)
+        usual = SAME_LABELS.get(word, word if word in USUAL_WORDS else text)
+        return _whole_number(numeral) or usual
+
+    @property
+    def _negatives(self) -> list[str]:
+        return [text for text, code in self._codes.items() if code == 0]
 
     def _refuse(self, batch: Batch, row: int) -> None:
         got = (
             f"got {label_text(batch[self.column][row].as_py())!r} in {batch.place(row)}"
         )
         values = f"the values found are {listed([*self._codes])}"
+        if self.neg_labels is not None:
+            fitted = listed([str(self.pos_label), *self.neg_labels])
+            msg = (
+                f"column {self.column!r} must hold the labels of the fit, {fitted}; "
+                f"{got}. Correct it, or let all others be negative with --pos-label "
+                f"{self.pos_label!r}."
+            )
+            raise InvalidData(msg)
         too_many = len(set(map(self._label, self._codes))) > N_LABELS
         if too_many:
             must = "two labels"

@@ -33,7 +33,6 @@ from abers.storage.fingerprint import (
 from abers.tables.columns import (
     GROUP_TAG,
     LABEL_TAG,
-    POS_LABEL_TAG,
     SCORE_TAG,
     Groups,
     Labels,
@@ -42,7 +41,7 @@ from abers.tables.columns import (
 from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
 from abers.tables.files import InputTable, Scratch
 from abers.tables.memory_limit import usual_memory
-from abers.tables.rows import RowReader, check_counts, find_roles
+from abers.tables.rows import RowReader, check_counts, find_roles, notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -264,7 +263,7 @@ def fit_table(
             has_cells=weight is None,
         )
         held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
-    tags = own_tags(roles, pos_label, read.fingerprint)
+    tags = own_tags(roles, read.fingerprint)
     if isinstance(rule, Rule):
         warn_of_inverted_rule(rule, auc, read.effective_sizes if scale else None)
     return Fit(
@@ -277,7 +276,7 @@ def fit_table(
         on_disk=read.kept.is_on_disk,
         held_out=held_out,
         metadata=dict(metadata or {}) | tags,
-        notes=_notes(roles),
+        notes=notes_of(roles),
     )
 
 
@@ -617,23 +616,14 @@ def _fitted(
     return rule if has_cells else rule.with_cells(None), auc.value, scale
 
 
-def _notes(roles: Mapping[str, RoleColumn]) -> tuple[str, ...]:
-    """Return how labels were interpreted, where that is not obvious."""
-    label = roles.get("label")
-    note = label.understood if isinstance(label, Labels) else None
-    return () if note is None else (note,)
-
-
 def own_tags(
-    roles: Mapping[str, RoleColumn], pos_label: str | None, fingerprint: Fingerprint
+    roles: Mapping[str, RoleColumn], fingerprint: Fingerprint
 ) -> dict[str, str]:
     """Return the tags that predicting and evaluating need."""
     names = {SCORE_TAG: "score", LABEL_TAG: "label", GROUP_TAG: "group"}
     tags = {t: roles[role].column for t, role in names.items() if role in roles}
-    label = roles.get("label")
-    positive = label.positive if isinstance(label, Labels) else pos_label
-    if positive is not None and label is not None:
-        tags[POS_LABEL_TAG] = positive
+    if isinstance(label := roles.get("label"), Labels):
+        tags |= label.tags
     return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
 
 

@@ -21,6 +21,7 @@ from abers.tables.columns import (
     GROUP_TAG,
     ID_TAG,
     LABEL_TAG,
+    NEG_LABELS_TAG,
     POS_LABEL_TAG,
     SCORE_TAG,
     Groups,
@@ -143,6 +144,8 @@ class MonitorFile:
             has_ids=options.id is not None,
             **settings,
         )
+        if len(tables) > 1:  # in the first there may not be all labels
+            columns.pop(NEG_LABELS_TAG, None)
         monitor.metadata = columns
         for name, table in zip(names, tables, strict=True):
             monitor.note_calibration(_facts_of(name), table.ids)
@@ -294,6 +297,8 @@ def _read(
         columns[ID_TAG] = options.id
     if options.pos_label is not None:
         columns[POS_LABEL_TAG] = options.pos_label
+        if calibrates and isinstance(label := roles["label"], Labels):
+            columns |= label.tags
     return StreamRows(
         scores,
         values.get("label", np.full(n, UNKNOWN)).astype(np.int64),
@@ -331,7 +336,9 @@ def _roles(
     roles = find_roles(table, named, pos_label=options.pos_label, fitted=fitted)
     labels = roles.get("label")
     if not calibrates and isinstance(labels, Labels):
-        roles["label"] = StreamLabels(labels.column, labels.pos_label)
+        roles["label"] = StreamLabels(
+            labels.column, labels.pos_label, labels.neg_labels
+        )
     if ids is not None and (not calibrates or table.has(ids)):
         roles["id"] = Groups(column(table, ids, "id"))
     if groups is not None and "score" in roles:

@@ -7,6 +7,7 @@ weights, groups and probabilities before calibration.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ from abers.errors import InvalidData, InvalidParameter
 from abers.tables.columns import (
     ABSENT,
     LABEL_TAG,
+    NEG_LABELS_TAG,
     POS_LABEL_TAG,
     PROBABILITIES,
     SCORE_TAG,
@@ -161,12 +163,24 @@ class FittedColumns(NamedTuple):
     score: str | None = None
     label: str | None = None
     pos_label: str | None = None  # of the labels in that column
+    neg_labels: tuple[str, ...] | None = None  # all others, if they are few
 
     @staticmethod
     def of(tags: Mapping[str, Any]) -> FittedColumns:
         """Read the tags of a rule."""
-        columns = (tags.get(tag) for tag in (SCORE_TAG, LABEL_TAG, POS_LABEL_TAG))
-        return FittedColumns(*(None if tag is None else str(tag) for tag in columns))
+        score, label, positive = (
+            None if tag is None else str(tag)
+            for tag in map(tags.get, (SCORE_TAG, LABEL_TAG, POS_LABEL_TAG))
+        )
+        negatives = tags.get(NEG_LABELS_TAG)
+        others = None if negatives is None else tuple(json.loads(negatives))
+        return FittedColumns(score, label, positive, others)
+
+    def labels(self, name: str, pos_label: str | None) -> Labels:
+        """Return a column of labels, to be read as in the fit if it is the same one."""
+        if pos_label is None and name == self.label:
+            return Labels(name, self.pos_label, self.neg_labels)
+        return Labels(name, pos_label)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,6 +196,7 @@ class LoadedRows:
     before: FloatArray | None = None  # probabilities before calibration
     groups: list[Any] | None = None  # None for a row without a group
     pos_label: Any = None  # the class to evaluate, if labels are classes
+    notes: tuple[str, ...] = ()  # how labels were read, where that is not obvious
 
 
 def find_roles(
@@ -204,9 +219,7 @@ def find_roles(
             continue
         name = column(table, given, role, fitted=fitted_columns.get(role))
         if role == "label":
-            # The positive label of the fit belongs to its column.
-            same = fitted.pos_label if name == fitted.label else None
-            roles[role] = Labels(name, same if pos_label is None else pos_label)
+            roles[role] = fitted.labels(name, pos_label)
         elif role == "group":
             roles[role] = Groups(name)
         else:
@@ -299,6 +312,7 @@ def load_rows(
         before=values.get("before"),
         groups=None if groups is None else groups.names_of(values["group"]),
         pos_label=_class_named(classes, pos_label),
+        notes=notes_of(roles),
     )
 
 
@@ -331,6 +345,13 @@ def _class_named(classes: Sequence[Any] | None, pos_label: str | None) -> Any:
         )
         raise InvalidParameter(msg)
     return named[pos_label]
+
+
+def notes_of(roles: Mapping[str, RoleColumn]) -> tuple[str, ...]:
+    """Return how labels were interpreted, where that is not obvious."""
+    label = roles.get("label")
+    note = label.understood if isinstance(label, Labels) else None
+    return () if note is None else (note,)
 
 
 def sampled(n_rows: int, most: int) -> IntArray:

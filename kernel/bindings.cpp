@@ -2,7 +2,7 @@
 //
 // Arrays must be contiguous and of the named type; nothing is converted here
 // (abers.validation does that, visibly). Lengths are checked here, because a wrong one
-// would read memory that is not ours; what arrays hold is the caller's word. The kernel
+// would read memory that is not ours; their contents are trusted. The kernel
 // never calls Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -381,7 +381,7 @@ struct PyPooled {
   std::vector<Input<double>> scores;
   abers::Pooled pooled;
 
-  // The postulated observation weighs postulate / scale.
+  // The postulated observation has weight postulate / scale.
   PyPooled(std::vector<Input<double>> s, const std::vector<Input<std::int64_t>>& negatives,
            const std::vector<Input<std::int64_t>>& positives, std::int64_t scale,
            std::int64_t postulate, bool increasing)
@@ -487,7 +487,7 @@ struct PyPoset {
   }
 };
 
-// A calibration set that changes keeps the GIL: a reader without it would meet a writer. Where
+// A changing calibration set keeps the GIL: without it, a reader could meet a writer. Where
 // there is no GIL, lock_self() does the same for each call.
 struct PyOnline {
   using Mass = abers::OnlineSet::Mass;
@@ -728,7 +728,7 @@ NB_MODULE(_kernel, m) {
                     bool>(),
            "scores"_a, "negatives"_a, "positives"_a, "scale"_a, "postulate"_a,
            "increasing"_a)
-      // newton_steps is for tests: 0 leaves all to the search whose length is bounded.
+      // newton_steps is for tests: 0 uses only the search whose length is bounded.
       .def("bounds", &PyPooled::bounds, "scores"_a.noconvert(), "out"_a.noconvert(),
            "n_threads"_a, "newton_steps"_a = abers::kNewtonSteps)
       .def_prop_ro("bytes", &PyPooled::bytes);

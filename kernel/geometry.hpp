@@ -3,7 +3,7 @@
 // Input:   coordinates that never decrease from point to point.
 // Memory:  everything here is a small value.
 // Failure: none; the caller picks a coordinate type wide enough for the total.
-// Cost:    two products a comparison.
+// Cost:    two products per comparison.
 //
 // The paper draws the diagram over the weight: P_i = (sum of weights, sum of labels).
 // We keep (zeros, ones) = (n, y) instead, weight minus label and label. The change is a

@@ -1,7 +1,7 @@
 // Find a score among the keys of a fold: how many are smaller, and whether one is equal.
 //
 // Input:   ascending keys without NaN, below 2^32 of them; scores that may be NaN.
-// Memory:  the caller owns the keys, and keeps them; the cells own 4 bytes a key.
+// Memory:  the caller owns the keys, and keeps them; the cells own 4 bytes per key.
 // Failure: std::bad_alloc in the constructor; a NaN gets some place.
 // Cost:    four comparisons without branches where cells hold few keys, and the logarithm of
 //          what a cell holds elsewhere.

@@ -3,7 +3,7 @@
 // Input:   ascending thresholds without NaN or -inf; scores that may be NaN.
 // Memory:  the caller owns thresholds, values and output; the index owns its cells.
 // Failure: none; scores that are NaN get NaN bounds and are counted.
-// Cost:    a few nanoseconds a score where cells hold at most one threshold, and the
+// Cost:    a few nanoseconds per score where cells hold at most one threshold, and the
 //          logarithm of what a cell holds elsewhere.
 //
 // The index cuts the range of the thresholds into cells by a monotone map and notes how many
@@ -32,7 +32,7 @@
 
 namespace abers {
 
-struct RuleView {  // a rule whose arrays somebody else owns
+struct RuleView {  // a rule whose arrays are owned elsewhere
   const double* thresholds;
   std::size_t size;  // of thresholds; there is one pair more
   const Pair* bounds;
@@ -194,7 +194,7 @@ class Index {
     }
   }
 
-  // A large rule lies in slow memory. What a round needs is asked for in the round before,
+  // A large rule lies in slow memory. What a round needs is prefetched in the round before,
   // so that the waits overlap.
   static void read_far(const RuleView& rule, const std::uint32_t* starts,
                        const double* scores, std::size_t count, const std::uint32_t* cells,

@@ -4,7 +4,7 @@
 // Input:   bounds as (K, n, 2), each 0 <= p0 <= p1 <= 1.
 // Memory:  the caller owns input and output.
 // Failure: none.
-// Cost:    log: 2 K products, one logarithm and one exponential a row; Brier: less.
+// Cost:    log: 2 K products, one logarithm and one exponential per row; Brier: less.
 //
 // Log loss: p = GM(p1) / (GM(1-p0) + GM(p1)) = 1 / (1 + r), where r is the K-th root of the
 // ratio R of the products. A product of K doubles has a relative error of about K

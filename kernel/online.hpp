@@ -2,7 +2,7 @@
 //
 // Input:   scores other than NaN, -0.0 as 0.0; masses (n, y) not both 0; fewer than 2^53
 //          observations in all.
-// Memory:  a tree of leaves with up to 2 * leaf_size keys each: 24 bytes a key, half as much
+// Memory:  a tree of leaves with up to 2 * leaf_size keys each: 24 bytes per key, half as much
 //          again for the room to grow, and 16 bytes for each corner of a leaf's minorant.
 // Failure: std::bad_alloc, after which the tree must not be used; remove() answers false, and
 //          changes nothing, if less than the mass is there.

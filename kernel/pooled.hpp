@@ -23,8 +23,8 @@
 // integers up to D = q * total + p, and the root is a fraction with a denominator up to D.
 //
 // The minima sit on convex chains: to the right of b the minorant of P_b, P_b+1, …, to the left
-// of a that of P_0 … P_a. Graham's scan leaves all of them as two forests of links, one node a
-// point. tests/star.hpp is just that, on sums.
+// of a that of P_0 … P_a. Graham's scan leaves all of them as two forests of links, one node
+// per point. tests/star.hpp is just that, on sums.
 //
 // One of the two minima of a fold is that of the whole fold: if t exceeds the slope of the
 // minorant's edge over the query, all edges to the left are less steep than t, and the
@@ -50,12 +50,12 @@
 // For upper points the mirror image holds. So the ends close in on each other and, slopes
 // being finitely many, meet.
 //
-// *The bound.* How many steps that takes is not known, though 12 is the most seen. After 24
+// *The bound.* How many steps that takes is unknown; 12 is the most we have seen. After 24
 // the search of slope_search.hpp takes over, whose length is bounded.
 //
 // An evaluation follows a chain of links. Where some chain is longer than 32, jumps over many
-// (skew-binary, as in Myers's random-access lists) make it logarithmic; data that are not made
-// on purpose have none.
+// (skew-binary, as in Myers's random-access lists) make it logarithmic; only adversarial data
+// have any.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@
 
 namespace abers {
 
-struct FoldCounts {  // one fold, in arrays that somebody else owns
+struct FoldCounts {  // one fold, in arrays that are owned elsewhere
   const double* scores;
   const std::int64_t* zeros;
   const std::int64_t* ones;
@@ -455,8 +455,8 @@ class PooledFolds {
   using Spot = typename PooledFold<T>::Spot;
   static constexpr std::size_t kBlock = 32;
 
-  // What a round needs of the memory is asked for in the round before, so that the waits of
-  // a block overlap.
+  // What a round needs is prefetched in the round before, so that the waits of a block
+  // overlap.
   void find(const double* scores, const std::size_t* rows, std::size_t block,
             std::vector<std::uint32_t>& firsts, std::vector<Place>& places,
             std::vector<Spot>& spots) const {
@@ -591,7 +591,7 @@ class Pooled {
  public:
   Pooled() = default;
 
-  // The postulated observation weighs postulate / scale. If probability falls, the caller
+  // The postulated observation has weight postulate / scale. If probability falls, the caller
   // has exchanged the labels.
   Pooled(const std::vector<FoldCounts>& folds, std::int64_t scale, std::int64_t postulate,
          Direction direction)

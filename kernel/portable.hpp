@@ -5,7 +5,7 @@
 // Failure: large_memory() answers nullptr if there is none.
 // Cost:    128-bit products by hand take four multiplications in place of one.
 //
-// No other file of the kernel names a compiler's own words (tests/test_portability.py). GCC and
+// No other file of the kernel uses a compiler's own keywords (tests/test_portability.py). GCC and
 // Clang take the short way; a compiler without it, such as MSVC, takes the plain one, and so does
 // any compiler that defines ABERS_PORTABLE. Both give the same bits. The plain versions are always
 // compiled, so that kernel/tests/test_portable.cpp can hold one against the other. The word
@@ -150,7 +150,7 @@ constexpr int leading_zeros(std::uint64_t bits) {
 #endif
 }
 
-// Say which way a branch mostly goes.
+// Hint which way a branch usually goes.
 constexpr bool likely(bool condition) {
 #ifdef ABERS_GNU
   return __builtin_expect(condition, 1);
@@ -175,14 +175,14 @@ inline void* large_memory(std::size_t bytes) {
 #ifdef ABERS_HUGE_PAGES
   bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* memory = std::aligned_alloc(kHugePage, bytes);
-  if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // it may be declined
+  if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // Linux may decline
   return memory;
 #else
   return plain::large_memory(bytes);
 #endif
 }
 
-// Is everything here the plain version? Tests ask, to know what they have tested.
+// Is everything here the plain version? Tests need to know what they have tested.
 #ifdef ABERS_GNU
 constexpr bool kPortable = false;
 #else

@@ -4,7 +4,7 @@
 //          counts of label 0 and label 1 at each, not both 0, below 2^32 - 1 in total; rows of
 //          d scores that may be NaN.
 // Memory:  the caller owns points and output, and keeps the points as long as the rule lives;
-//          the rule owns some 40 bytes a point, and what its order needs (upper_sweep.hpp for
+//          the rule owns some 40 bytes per point, and what its order needs (upper_sweep.hpp for
 //          one or two columns, upper_flow.hpp for more).
 // Failure: std::bad_alloc; rows with a NaN get NaN bounds and are counted.
 // Cost:    a few best upper sets of all points to make. A row takes O(k d) to be compared, and
@@ -59,7 +59,7 @@ namespace abers {
 
 using Count = Step<std::int64_t>;
 
-struct CountedPoints {  // in arrays that somebody else owns
+struct CountedPoints {  // in arrays that are owned elsewhere
   const double* points;
   const std::int64_t* zeros;
   const std::int64_t* ones;

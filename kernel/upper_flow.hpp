@@ -3,10 +3,10 @@
 // Input:   distinct points, sorted by their coordinates; one test point, anywhere; places of
 //          the points that count, ascending and convex (with p < r < q, if p and q count, so
 //          does r), and an excess for each.
-// Memory:  the order owns 4 bytes a cover edge and, while it is made, a bit for each pair of
-//          points; a flow, one for each thread, some 30 bytes an edge.
+// Memory:  the order owns 4 bytes per cover edge and, while it is made, a bit for each pair of
+//          points; a flow, one for each thread, some 30 bytes per edge.
 // Failure: std::bad_alloc when either is made, or when a flow first meets many points.
-// Cost:    O(k^2 (d + c) / 64) to make, for c cover edges a point; then Dinic's algorithm.
+// Cost:    O(k^2 (d + c) / 64) to make, for c cover edges per point; then Dinic's algorithm.
 //
 // The problem and its transport are those of upper_sweep.hpp. A supply may go from point to
 // point upwards, along edges without limit, and it is enough to have those from p to q with

@@ -2,7 +2,7 @@
 //
 // Input:   distinct points (x, y), sorted by x, then y; one test point, anywhere; places of
 //          the points that count, ascending, and an excess for each (see below).
-// Memory:  the order owns 4 bytes a point; a sweep, one for each thread, some 20.
+// Memory:  the order owns 4 bytes per point; a sweep, one for each thread, some 20.
 // Failure: std::bad_alloc when either is made, or when a sweep first meets many points.
 // Cost:    O(m log m) for m points that count.
 //

@@ -387,7 +387,7 @@ void check_counting(Random& random) {
   require(k == found.scores.size(), "as many scores");
 }
 
-// What is told of a part: the corners between its ends, and where ranks lie.
+// The summary of a part: the corners between its ends, and the positions of ranks.
 void check_summary(Random& random) {
   ByScore by_score;
   const bool wide = random.below(2) == 0;

@@ -93,7 +93,7 @@ def hashes_of_ids(ids: Iterable[str]) -> IntArray:
 
 
 def as_bytes(ids: Sequence[str]) -> Any:
-    """Return ids as bytes; none as no bytes."""
+    """Return ids as bytes; empty if there are none."""
     return np.frombuffer(json.dumps(list(ids)).encode() if ids else b"", np.uint8)
 
 

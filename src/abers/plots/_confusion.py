@@ -48,7 +48,7 @@ class Confusion(_base.Picture):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
+        The axes, and their figure.
     shown_ : ndarray
         The numbers of the cells that were drawn.
     names_ : list of str

@@ -48,7 +48,7 @@ class DecisionCurveDisplay(_base.Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
+        The axes, and their figure.
     line_, treat_all_, treat_none_, before_ : matplotlib Line2D
         The curves; the last one only if there is one before.
 

@@ -67,7 +67,7 @@ class LossesDisplay(_base.Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
+        The axes, and their figure.
     points_, arrows_ : matplotlib Line2D
         The losses, the best at height 0, and the infinite ones.
 

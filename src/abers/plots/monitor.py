@@ -48,7 +48,7 @@ class MonitorDisplay(_base.Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
+        The axes, and their figure.
     lines_ : dict of matplotlib Line2D
         The capital of each test.
     limit_, alarms_ : matplotlib Line2D

@@ -75,7 +75,7 @@ class ReliabilityDisplay(_base.Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
+        The axes, and their figure.
     line_, before_ : matplotlib Line2D
         The curves; the second one only if given.
     fill_ : matplotlib PolyCollection

@@ -213,7 +213,7 @@ class RuleDisplay(_base.Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        What was drawn on.
+        The axes, and their figure.
     lower_, upper_ : matplotlib Line2D
         The bounds, as steps, if there is a rule; NaN separates infinite scores.
     line_ : matplotlib Line2D

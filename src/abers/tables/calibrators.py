@@ -19,7 +19,6 @@ from abers.storage.fingerprint import TAG, fingerprint_of
 from abers.tables.columns import (
     LABEL_TAG,
     PROBABILITIES,
-    WEIGHTS,
     ClassLabels,
     Groups,
     Labels,
@@ -28,7 +27,7 @@ from abers.tables.columns import (
 )
 from abers.tables.files import InputTable, Scratch, listed
 from abers.tables.predictors import check_sums, matching_columns
-from abers.tables.rows import RowReader, joined
+from abers.tables.rows import RowReader, find_roles, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,18 +96,10 @@ class Sample:
 def fit_calibrator(
     files: StrPath | Sequence[StrPath],
     *,
-    columns: Sequence[str],
-    kind: str | None = None,
     method: str | None = None,
-    label: str | None = None,
-    pos_label: str | None = None,
-    weight: str | None = None,
     fold: str | None = None,
-    drop_missing: bool = False,
-    dialect: Dialect | None = None,
     metadata: Mapping[str, Any] | None = None,
-    temp: StrPath | None = None,
-    progress: Progress | None = None,
+    **reading: Any,
 ) -> CalibratorFit:
     """Fit a calibrator to files with one or several columns of scores.
 
@@ -116,31 +107,16 @@ def fit_calibrator(
     ----------
     files : path-like or sequence of path-like
         As for `fit_table`.
-    columns : sequence of str
-        Columns of scores, or patterns: one for two classes, else one per class. A
-        column whose name ends with a label belongs to that class; if no name does, they
-        belong to the classes in ascending order.
-    kind : str, default=None
-        What the columns hold: "probability", "log-odds" or "margin". None:
-        probabilities if all rows look like probabilities, else margins.
     method : str, default=None
         "stacked", "venn-abers", "pooled", "beta", "temperature", "platt" or "isotonic".
         None: "stacked" for probabilities and with `fold`, else "venn-abers".
-    label, pos_label, weight : str, default=None
-        As for `fit_table`.
     fold : str, default=None
         Column of folds: each row is scored by the model that was trained without its
         fold. The calibrator then reads the scores of all models.
-    drop_missing : bool, default=False
-        As for `fit_table`.
-    dialect : Dialect, default=None
-        As for `fit_table`.
     metadata : mapping, default=None
         Tags to save with the calibrator.
-    temp : path-like, default=None
-        As for `fit_table`.
-    progress : callable, default=None
-        As for `fit_table`.
+    **reading
+        The other options of `load_sample`: `columns`, `kind`, `label` and so on.
 
     Returns
     -------
@@ -153,19 +129,7 @@ def fit_calibrator(
         validation.check_choice(method, METHODS, "method")
         _check_method(method, fold)
     check_tags(metadata)
-    sample = load_sample(
-        files,
-        columns=columns,
-        kind=kind,
-        label=label,
-        pos_label=pos_label,
-        weight=weight,
-        fold=fold,
-        drop_missing=drop_missing,
-        dialect=dialect,
-        temp=temp,
-        progress=progress,
-    )
+    sample = load_sample(files, fold=fold, **reading)
     if method is None:
         is_stacked = sample.kind == "probability" or fold is not None
         method = "stacked" if is_stacked else "venn-abers"
@@ -204,7 +168,7 @@ def load_sample(
     files: StrPath | Sequence[StrPath],
     *,
     columns: Sequence[str],
-    kind: str | None,
+    kind: str | None = None,
     label: str | None = None,
     pos_label: str | None = None,
     weight: str | None = None,
@@ -215,13 +179,38 @@ def load_sample(
     temp: StrPath | None = None,
     progress: Progress | None = None,
 ) -> Sample:
-    """Read one or several columns of scores, and labels; see `fit_calibrator`."""
+    """Read one or several columns of scores, and labels, all rows, into memory.
+
+    Parameters
+    ----------
+    files, label, pos_label, weight, drop_missing, dialect, temp, progress
+        As for `fit_table`.
+    columns : sequence of str
+        Columns of scores, or patterns: one for two classes, else one per class. A
+        column whose name ends with a label belongs to that class; if no name does, they
+        belong to the classes in ascending order.
+    kind : str, default=None
+        What the columns hold: "probability", "log-odds" or "margin". None:
+        probabilities if all rows look like probabilities, else margins.
+    fold : str, default=None
+        Column of folds.
+    purpose : str, default="fit"
+        What messages say that the rows are for.
+
+    Returns
+    -------
+    Sample
+        The rows that lack nothing.
+    """
     if kind is not None:
         validation.check_choice(kind, KINDS, "kind")
     with Scratch(temp) as scratch:
         table = InputTable(files, scratch, dialect)
         names = matching_columns(table, columns)
-        roles = _roles(table, names, kind, label, pos_label, weight=weight, fold=fold)
+        roles = _roles(table, names, kind, label, pos_label)
+        roles |= find_roles(table, {"weight": weight})
+        if fold is not None:
+            roles["fold"] = Groups(column(table, fold, "fold"))
         reader = RowReader(
             table, roles, purpose=purpose, drop_missing=drop_missing, progress=progress
         )
@@ -250,7 +239,6 @@ def _roles(
     kind: str | None,
     label: str | None,
     pos_label: str | None,
-    **others: str | None,
 ) -> dict[str, RoleColumn]:
     """Return the column of each role."""
     allowed = PROBABILITIES if kind == "probability" else None
@@ -266,10 +254,6 @@ def _roles(
             f"{len(names)}, one per class."
         )
         raise InvalidParameter(msg)
-    if (weight := others["weight"]) is not None:
-        roles["weight"] = Numbers(column(table, weight, "weight"), WEIGHTS)
-    if (fold := others["fold"]) is not None:
-        roles["fold"] = Groups(column(table, fold, "fold"))
     return roles
 
 

@@ -21,8 +21,7 @@ from abers.tables.columns import (
     label_text,
 )
 from abers.tables.files import InputTable, Scratch, listed
-from abers.tables.predict import add_columns
-from abers.tables.predictors import AddedColumns
+from abers.tables.predict import predict_table
 from abers.tables.rows import RowReader, joined
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ def decide_table(
         The share of positives among these rows, if it differs from that of the
         calibration rows.
     **options
-        The other options of `predict_table`, except `loss`.
+        The other options of `predict_table`, except `loss` and `actions`.
 
     Returns
     -------
@@ -162,9 +161,8 @@ def decide_table(
         is_referred=refer is not None,
     )
     actions = ActionColumns(table, criterion=criterion, refer=price)
-    columns = AddedColumns(rule, prior=prior, actions=actions)
-    add_columns(columns, files, to, **options)
-    return DecisionCounts(columns.counts, actions.n_by_action, actions.n_undetermined)
+    counts = predict_table(rule, files, to, prior=prior, actions=actions, **options)
+    return DecisionCounts(counts, actions.n_by_action, actions.n_undetermined)
 
 
 def _cost_table(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from abers.core.pooled import PooledRule
     from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
+    from abers.tables.decide import ActionColumns
     from abers.tables.files import Dialect, Progress, StrPath
 
 CALIBRATOR_KEY = "abers:calibrator-sha256"  # in formats with metadata
@@ -47,6 +48,7 @@ def predict_table(
     prefix: str = "",
     loss: LossName = "log",
     prior: float | None = None,
+    actions: ActionColumns | None = None,
     missing: OnMissing = "null",
     format: TableFormat | None = None,  # noqa: A002 (it is what users call it)
     dialect: Dialect | None = None,
@@ -81,6 +83,8 @@ def predict_table(
     prior : float, default=None
         The share of positives among these rows, if it differs from that of the
         calibration rows; see `adjust_prior` for the assumption.
+    actions : ActionColumns, default=None
+        An action for each row, whose columns come last; see `decide_table`.
     missing : {"null", "error"}, default="null"
         What to do with rows without a score.
     format : str, default=None
@@ -102,42 +106,7 @@ def predict_table(
     PredictionCounts
         How many rows there were, in total and without a score.
     """
-    added = AddedColumns(rule, loss=loss, prior=prior)
-    add_columns(
-        added,
-        files,
-        to,
-        score=score,
-        by=by,
-        prefix=prefix,
-        missing=missing,
-        format=format,
-        dialect=dialect,
-        force=force,
-        metadata=metadata,
-        temp=temp,
-        progress=progress,
-    )
-    return added.counts
-
-
-def add_columns(
-    new: AddedColumns,
-    files: StrPath | Sequence[StrPath],
-    to: StrPath,
-    *,
-    score: str | Sequence[str] | None = None,
-    by: str | None = None,
-    prefix: str = "",
-    missing: OnMissing = "null",
-    format: TableFormat | None = None,  # noqa: A002
-    dialect: Dialect | None = None,
-    force: bool = False,
-    metadata: Mapping[str, str] | None = None,
-    temp: StrPath | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Write a table with a rule's predictions added; see `predict_table`."""
+    added = AddedColumns(rule, loss=loss, prior=prior, actions=actions)
     validation.check_choice(missing, ON_MISSING, "missing")
     if format is not None:
         validation.check_choice(format, tuple(FORMATS), "format")
@@ -147,8 +116,8 @@ def add_columns(
         named = format or named_format(target)[0]
         table = InputTable(inputs, scratch, dialect, to=named)
         to_format = _output_format(target, format, table)
-        read = new.find(table, score, by)
-        fields = _new_fields(table, new, prefix)
+        read = added.find(table, score, by)
+        fields = _new_fields(table, added, prefix)
         kept = {**(table.schema.metadata or {}), **(metadata or {})}
         schema = pa.schema([*table.schema, *fields], kept or None)
         is_converted = to_format != table.format
@@ -162,15 +131,16 @@ def add_columns(
         with output(target, force=force) as sink:
             writer = WRITERS[to_format](sink, schema, origin, table.dialect)
             for batch in table.batches(columns, progress=progress):
-                added = new.arrays_of(batch, is_complete=missing == "error")
+                new = added.arrays_of(batch, is_complete=missing == "error")
                 old = batch.columns
                 if raw:  # the reader keeps every original value
                     old = old.select([raw, *table.partition])
                 if is_converted:
                     old = batch.select(table.columns)  # checks that it is text
                 extended = pa.schema([*old.schema, *fields], schema.metadata)
-                writer.write(pa.record_batch([*old.columns, *added], schema=extended))
+                writer.write(pa.record_batch([*old.columns, *new], schema=extended))
             writer.close()
+    return added.counts
 
 
 def _output_format(path: str, given: str | None, table: InputTable) -> str:
@@ -195,14 +165,14 @@ def _output_format(path: str, given: str | None, table: InputTable) -> str:
     return chosen
 
 
-def _new_fields(table: InputTable, new: AddedColumns, prefix: str) -> list[pa.Field]:
+def _new_fields(table: InputTable, added: AddedColumns, prefix: str) -> list[pa.Field]:
     """Return the new columns; raise if one exists already."""
     try:
         prefix.encode()
     except UnicodeEncodeError as cause:  # the command line had bytes that are not UTF-8
         msg = f"prefix must be text; got {prefix!r:.40}."
         raise InvalidParameter(msg) from cause
-    fields = [pa.field(prefix + name, kind) for name, kind in new.types.items()]
+    fields = [pa.field(prefix + name, kind) for name, kind in added.types.items()]
     if taken := [field.name for field in fields if field.name in table.columns]:
         msg = (
             f"{table.name} must not have columns that are to be added; it has "

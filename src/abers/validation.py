@@ -46,24 +46,24 @@ def as_scores(values: object, name: str = "scores") -> FloatArray:
         flags = values.flags
         if flags.c_contiguous and flags.aligned:
             return values
-    return exact_doubles(as_column(values, name), name)
+    return exact_doubles(_column(values, name), name)
 
 
 def as_column(values: object, name: str) -> NDArray[Any]:
     """Return a one-dimensional array of bools, integers or floats."""
-    array = _as_array(values, name)
-    if array.ndim == 0 and array.dtype.kind not in "biuf":
-        msg = f"{name} must be one column of numbers; got {shortened(array.item())}."
-        raise InvalidType(msg)
-    _check_one_column(array, name)
-    return _as_real(array, name)
+    return _as_real(_column(values, name), name)
 
 
 def as_table(values: object, name: str) -> NDArray[Any]:
     """Return an array of any shape and type; None and the like are refused."""
     array = _as_array(values, name)
-    _refuse_no_array(array, name)
-    return array
+    if array.ndim or array.dtype.kind != "O" or isinstance(array.item(), Number):
+        return array
+    value = array.item()  # numpy takes a generator and a sparse matrix for one object
+    got = "None" if value is None else f"a {type(value).__name__}"
+    way = " Pass its toarray()." if hasattr(value, "toarray") else ""
+    msg = f"{name} must be an array of numbers; got {got}.{way}"
+    raise InvalidType(msg)
 
 
 def exact_doubles(array: NDArray[Any], name: str) -> FloatArray:
@@ -129,7 +129,7 @@ def binary_labels(
     """
     if pos_label is None:
         return as_labels(labels, name, option=option), None
-    array = _label_column(labels, name)
+    array = _column(labels, name, text=True)
     wanted = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
     ones = np.asarray(array == wanted, dtype=np.bool_)
     rest = np.flatnonzero(~ones if counted is None else ~ones & counted)
@@ -149,13 +149,6 @@ def binary_labels(
             )
             raise InvalidData(msg)
     return ones, wanted
-
-
-def _label_column(values: object, name: str) -> NDArray[Any]:
-    """Return one column of labels of any type."""
-    array = _as_array(values, name, text=True)
-    _check_one_column(array, name)
-    return array
 
 
 def refuse_missing_labels(
@@ -394,9 +387,24 @@ def check_scores_and_labels(
 ) -> None:
     """Raise for NaN scores, and for labels other than 0 and 1, in rows that count."""
     check_scores(scores, kept)
-    bad = kept & (labels != 0) & (labels != 1)
+    as_ones(labels, kept)
+
+
+def as_ones(
+    labels: LabelArray,
+    kept: NDArray[np.bool_] | None = None,
+    *,
+    takes_positive: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which labels are 1; the others, of rows that count, must be 0."""
+    ones: NDArray[np.bool_] = labels == 1
+    bad = ~ones & (labels != 0)
+    if kept is not None:
+        bad &= kept
     if bad.any():
-        refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
+        n_bad, first = int(bad.sum()), int(bad.argmax())
+        refuse_bad_labels(labels, n_bad, first, takes_positive=takes_positive)
+    return ones
 
 
 def check_scores(
@@ -463,10 +471,14 @@ def refuse_bad_labels(
     raise InvalidData(msg)
 
 
-def _check_one_column(array: NDArray[Any], name: str) -> None:
-    """Raise unless this is a single column; advice for lists and frames, too."""
+def _column(values: object, name: str, *, text: bool = False) -> NDArray[Any]:
+    """Return a single column of any type; advice for lists and frames, too."""
+    array = _as_array(values, name, text=text)
     if array.ndim == 1:
-        return
+        return array
+    if array.ndim == 0 and array.dtype.kind not in "biuf" and not text:
+        msg = f"{name} must be one column of numbers; got {shortened(array.item())}."
+        raise InvalidType(msg)
     if array.ndim > 1:
         column = 0 if array.shape[1] == 1 else 1
         hint = f"Pass one column, for example np.asarray(values)[:, {column}]."
@@ -542,9 +554,13 @@ def through_protocol(values: object, name: str) -> object:
         refuse_unreadable(values, cause, name)
 
 
-def need_narwhals(name: str) -> None:
-    """Raise for a column other than an array or list that nothing here can read."""
+def as_series(values: object, name: str) -> Any:
+    """Return a narwhals series; an object of no known library is returned unchanged."""
     need("narwhals", what=f"{name}, neither a numpy array nor a list,")
+    import narwhals as nw
+
+    values = through_protocol(values, name)
+    return nw.from_native(values, series_only=True, pass_through=True)
 
 
 def _arrow() -> Any:
@@ -554,26 +570,13 @@ def _arrow() -> Any:
     return pa
 
 
-def _refuse_no_array(array: NDArray[Any], name: str) -> None:
-    """Raise for what numpy treats as one object: None, a generator, a sparse matrix."""
-    if array.ndim or array.dtype.kind != "O" or isinstance(array.item(), Number):
-        return
-    value = array.item()
-    got = "None" if value is None else f"a {type(value).__name__}"
-    way = " Pass its toarray()." if hasattr(value, "toarray") else ""
-    msg = f"{name} must be an array of numbers; got {got}.{way}"
-    raise InvalidType(msg)
-
-
 def _unwrapped_series(values: object, name: str, *, text: bool) -> object:
     """Read a column of any dataframe library; nulls of numbers become NaN."""
-    need_narwhals(name)
+    series = as_series(values, name)
     import narwhals as nw
 
-    values = through_protocol(values, name)
-    series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
-        return values
+        return series
     is_text = isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String)
     if series.dtype == nw.Object or (text and is_text):
         return series.to_numpy()
@@ -663,11 +666,6 @@ def as_probabilities(
     return p
 
 
-def check_bins(bins: int) -> None:
-    """Raise unless the number of bins is a positive integer."""
-    check_positive_integer(bins, "bins")
-
-
 def check_confidence(confidence: float) -> None:
     """Raise unless a confidence lies strictly between 0 and 1."""
     if not 0 < confidence < 1:
@@ -709,7 +707,7 @@ def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any
     """Return the label of each column of probabilities; by default those of y."""
     labels: list[Any]
     if values is None:
-        column = _label_column(y, "y")
+        column = _column(y, "y", text=True)
         refuse_missing_labels(column, np.arange(column.size), "y")
         labels = sorted(
             set(column.tolist()), key=lambda label: (str(type(label)), label)
@@ -721,7 +719,7 @@ def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any
             )
             raise InvalidData(msg)
         return labels
-    labels = _label_column(values, "classes").tolist()
+    labels = _column(values, "classes", text=True).tolist()
     if len(set(labels)) != len(labels) or len(labels) != n_columns:
         msg = (
             f"classes must be {n_columns} different labels, one for each column of "
@@ -733,7 +731,7 @@ def as_classes(values: object, n_columns: int, y: object, name: str) -> list[Any
 
 def class_places(y: object, classes: list[Any]) -> IntArray:
     """Return the index of each label among the classes; raise if one is missing."""
-    labels = _label_column(y, "y")
+    labels = _column(y, "y", text=True)
     place_of = {label: place for place, label in enumerate(classes)}
     try:
         listed = [place_of.get(label, -1) for label in labels.tolist()]

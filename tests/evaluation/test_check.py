@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import abers
 from abers import evaluation
+from abers.errors import InvalidParameter
 from abers.evaluation.check import check
 from abers.evaluation.evaluate import evaluate
 from abers.storage.fingerprint import TAG, fingerprint_of
@@ -163,18 +164,17 @@ def test_a_weighted_rule_is_counted_by_squares():
     assert not check(weighted, *drawn(2_000, 1, power=4)).passed
 
 
-def test_a_rule_without_counts_never_fails_by_tests(old_rule):
+def test_a_rule_without_counts_has_limits_and_no_tests(old_rule):
     fine = check(old_rule, *drawn(3_000, 1))
-    assert (fine.approximate, fine.passed) == (True, True)
+    assert fine.passed
+    assert fine.untested == (
+        "There are limits but no tests: the rule keeps no counts of its calibration "
+        "rows."
+    )
     changed = check(old_rule, *drawn(3_000, 2, power=4), max_psi=10)
-    assert changed.passed
-    assert results(changed) == {
-        "psi": "pass",
-        "auc": "pass",
-        "mean": "inconclusive",
-        "ece": "inconclusive",
-    }
-    assert "fit it again" in by_name(changed)["mean"].reason
+    assert results(changed) == {"psi": "pass", "auc": "pass", "ece": "fail"}
+    with pytest.raises(InvalidParameter, match=r"groups must be None.* no counts"):
+        check(old_rule, *drawn(10, 1), groups=["a"] * 10)
 
 
 @pytest.fixture(scope="module")

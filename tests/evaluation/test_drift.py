@@ -45,8 +45,6 @@ def test_ties_at_the_lowest_score_are_no_drift(size):
     scores = np.maximum(np.arange(size) / size, 0.21)
     quantiles = abers.fit_rule(scores, np.arange(size) % 2).score_quantiles
     assert evaluation.population_stability_index(quantiles, scores) < 0.002
-    diagram = abers.rules.Diagram.from_rows(scores, np.arange(size) % 2)
-    assert drift.stability_of(quantiles, diagram) < 0.002
     assert evaluation.population_stability_index(quantiles, scores[: size // 2]) > 1
 
 

@@ -21,7 +21,6 @@ from abers.core.auc import auc_of
 from abers.evaluation import (
     calibration_tests,
     counts,
-    drift,
     metrics,
 )
 
@@ -124,10 +123,6 @@ def test_rows_that_are_counted_already_give_the_same(sample):
         evaluation.calibration_test(y, p, sample_weight=w)
     )
     assert auc_of(diagram) == evaluation.auc(p, y, sample_weight=w)
-    plain = counts.diagram_of(y, p**2)
-    assert drift.stability_of(p, plain) == pytest.approx(
-        evaluation.population_stability_index(p, p**2), rel=1e-12
-    )
 
 
 def test_widths_are_those_of_the_bounds():

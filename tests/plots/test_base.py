@@ -357,8 +357,9 @@ def test_a_name_that_looks_like_a_colour_is_kept(sample):
 
 
 @pytest.mark.parametrize("kind", ["reliability", "band", "rule", "decision curve"])
-def test_legend_stands_above_narrow_axes_and_within_the_figure(kind, sample):
-    figure = Figure(figsize=(WIDTH, 4), layout="constrained")
+@pytest.mark.parametrize("width", [WIDTH, 9])
+def test_legend_stands_above_the_axes_and_within_the_figure(kind, width, sample):
+    figure = Figure(figsize=(width, 4), layout="constrained")
     display = drawn(kind, sample, ax=figure.subplots())
     figure.draw_without_rendering()
     legend = display.ax_.get_legend().get_window_extent()

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.naive_bayes import GaussianNB
 
 from abers.errors import InvalidParameter, InvalidType
@@ -65,20 +64,6 @@ def test_all_costs_of_use_are_in_the_picture(sample):
     assert low < 0 < display.line_.get_ydata().max() < high
     best = np.minimum(display.curve.treat_all, display.curve.treat_none)
     assert best.max() < high
-
-
-@pytest.mark.parametrize("rate", [0.15, 0.85])
-def test_legend_of_costs_stands_clear_of_the_lines(rate):
-    rng = np.random.default_rng(1)
-    p = np.clip(rng.normal(rate, 0.1, 500), 0, 1)
-    _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")  # a narrow one has it
-    y = rng.random(500) < p  # above the axes
-    display = DecisionCurveDisplay.from_predictions(y, p, kind="cost", ax=ax)
-    display.figure_.draw_without_rendering()
-    legend = display.ax_.get_legend().get_window_extent()
-    for line in (display.treat_all_, display.treat_none_, display.line_):
-        path = line.get_path().transformed(line.get_transform())
-        assert not path.intersects_bbox(legend, filled=False)
 
 
 def test_a_curve_of_another_kind_is_refused(sample):

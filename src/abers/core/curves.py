@@ -91,16 +91,18 @@ def fitted_logistic(
     start: FloatArray,
     ridge: float = 0.0,
     centre: FloatArray | float = 0.0,
+    offset: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
     """Minimise the log loss of expit(parameters @ design) by damped Newton steps.
 
     Column j of the design stands for rows of total weight `totals[j]`, of which
     `positives[j]` are ones. The penalty is half the ridge times the squared distance
-    from the centre, and is added to the sum of the losses. Also returns the mean loss
-    at the optimum.
+    from the centre, and is added to the sum of the losses. The offset is added to the
+    log-odds. Also returns the mean loss at the optimum.
     """
     scale = totals.sum()
     totals, positives, ridge = totals / scale, positives / scale, ridge / scale
+    fixed = np.zeros(totals.size) if offset is None else offset
     parts = [slice(i, i + CACHED) for i in range(0, totals.size, CACHED)]
 
     def sums(parameters: FloatArray) -> Sums:
@@ -110,7 +112,7 @@ def fitted_logistic(
         curvature = (ridge + TINY) * np.eye(len(parameters))
         for part in parts:
             x, n, k = design[:, part], totals[part], positives[part]
-            z = parameters @ x
+            z = parameters @ x + fixed[part]
             small = np.exp(-abs(z))
             either = 1 + small
             p = np.where(z < 0, small, 1.0) / either

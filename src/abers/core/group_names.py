@@ -69,14 +69,10 @@ def _as_list(values: object) -> list[Any]:
     if isinstance(values, list | tuple):
         return list(values)
     if not isinstance(values, np.ndarray):
-        validation.need_narwhals("groups")
-        import narwhals as nw
-
-        values = validation.through_protocol(values, "groups")
-        series = nw.from_native(values, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return series.to_list()
-        values = np.asarray(values)
+        series = validation.as_series(values, "groups")
+        if hasattr(series, "to_list"):
+            return list(series.to_list())
+        values = np.asarray(series)
     if values.ndim != 1:
         msg = (
             "groups must be one column of names; "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers.core.isotonic import isotonic_regression
-from abers.evaluation.counts import cell_starts, cells_of, diagram_of, scatter_of
+from abers.evaluation.counts import cell_starts, cells_of, counted
 from abers.thresholds import FEW_EVENTS
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def calibration_test(
     >>> test.statistic, test.p_value  # one half observed: no bias
     (0.0, 1.0)
     """
-    diagram = diagram_of(y, p, sample_weight)
-    return calibration_test_of(diagram, scatter=scatter_of(diagram, p, sample_weight))
+    diagram, scatter, _ = counted(y, p, sample_weight)
+    return calibration_test_of(diagram, scatter=scatter)
 
 
 def calibration_test_of(

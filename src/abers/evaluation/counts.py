@@ -14,15 +14,12 @@ import numpy as np
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.inverted import effective_size_of_sums
-from abers.core.merging import MINIMAX
 from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from abers.choices import LossName
     from abers.core.predictions import Predictions
-    from abers.core.rule import Rule
     from abers.validation import FloatArray, IntArray
 
 MOST_CELLS = 500
@@ -179,35 +176,13 @@ class Counts(NamedTuple):
 
 def count_columns(predictions: Predictions, weights: FloatArray | None) -> Counts:
     """Count the column that is shown, after and before calibration, and its scores."""
-    scores = predictions.column_scores()
-    if weights is not None:  # sorted once: sorting the other columns is then cheap
-        column = predictions.column().probabilities if scores is None else scores
-        order = np.argsort(column)
-        predictions, weights = predictions.taken(order), weights[order]
-        scores = None if scores is None else scores[order]
-    labels, p = predictions.column()
-    earlier = predictions.earlier
-    before = None if earlier is None else counted(*earlier.column(), weights)
-    by_score = None
+    scores, earlier, by_score = predictions.column_scores(), predictions.earlier, None
     if scores is not None and predictions.shown is not None:
+        labels = predictions.column().labels
         diagram = Diagram.from_rows(scores, labels, sample_weight=weights)
         by_score = _with_scatter(diagram, labels, scores, weights)
-    rules = predictions.source.rules
-    is_plain = weights is None and len(rules) == 1 and predictions.shown == 1
-    if by_score is not None and is_plain:
-        after = Counted(_pieces(by_score.diagram, rules[0], predictions.loss))
-    else:
-        after = counted(labels, p, weights)
-    return Counts(after, before, by_score)
-
-
-def _pieces(scores: Diagram, rule: Rule, loss: LossName) -> Diagram:
-    """Count what one rule predicts, piece by piece, without sorting again."""
-    first = np.append(0, np.searchsorted(scores.scores, rule.thresholds))
-    used = np.diff(first, append=scores.scores.size) > 0
-    start = first[used]
-    p = MINIMAX[loss](rule.lower[used], rule.upper[used])
-    counts, ones = (
-        np.add.reduceat(part, start) for part in (scores.counts, scores.positives)
+    return Counts(
+        after=counted(*predictions.column(), weights),
+        before=None if earlier is None else counted(*earlier.column(), weights),
+        scores=by_score,
     )
-    return Diagram.from_counts(p, counts, ones)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from abers import validation
+from abers.core.inverted import effective_rows
 from abers.errors import need
 from abers.thresholds import LARGE_DRIFT, MODERATE_DRIFT, SIGNIFICANCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from abers.core.diagram import Diagram
-    from abers.validation import FloatArray, IntArray
+    from abers.core.rule import Rule
+    from abers.validation import FloatArray
 
 
 def population_stability_index(
@@ -55,29 +57,17 @@ def population_stability_index(
     >>> evaluation.population_stability_index(reference, reference + 50) > 0.2
     True
     """
-    validation.check_bins(bins)
+    validation.check_positive_integer(bins, "bins")
     old, new = _scores(reference, "reference"), _scores(scores, "scores")
     old_weights = _weights(reference_weight, old.size, "reference_weight")
     cuts = _cuts(old, bins, old_weights)
     weights = _weights(sample_weight, new.size, "sample_weight")
-    return _index(
-        _counts(old, cuts, old_weights),
-        _counts(new, cuts, weights),
-        int(np.count_nonzero(weights)),
-    )
-
-
-def stability_of(reference: ArrayLike, diagram: Diagram, *, bins: int = 10) -> float:
-    """Measure the drift of counted scores."""
-    validation.check_bins(bins)
-    old = _scores(reference, "reference")
-    ones = np.ones(old.size)
-    cuts = _cuts(old, bins, ones)
-    below = np.append(0, np.cumsum(diagram.counts))
-    total = below[-1].item()
-    at_cuts = below[np.searchsorted(diagram.scores, cuts)]
-    counts = np.diff(at_cuts, prepend=0, append=total)
-    return _index(_counts(old, cuts, ones), counts, total)
+    expected = _counts(old, cuts, old_weights)
+    expected /= expected.sum()
+    recent = _counts(new, cuts, weights)
+    # Half a row for an empty bin, so that its logarithm exists.
+    share = np.maximum(recent / recent.sum(), 0.5 / np.count_nonzero(weights))
+    return float(((share - expected) * np.log(share / expected)).sum())
 
 
 def stability_noise(
@@ -94,7 +84,7 @@ def stability_noise(
     need("scipy", what="abers.evaluation")
     from scipy.special import chdtri
 
-    validation.check_bins(bins)
+    validation.check_positive_integer(bins, "bins")
     return float(chdtri(bins - 1, level) * (1 / n_rows + 1 / n_reference))
 
 
@@ -122,6 +112,38 @@ def drift_level(index: float, *, noise: float = 0.0) -> str:
     if index < MODERATE_DRIFT or index <= noise:
         return "stable"
     return "large" if index > LARGE_DRIFT else "moderate"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far scores have moved since the calibration.
+
+    Attributes
+    ----------
+    psi : float
+        Population stability index of the scores, against those of the calibration.
+    noise : float
+        The value that the index exceeds with probability 0.01 if there is no drift.
+    level : str
+        "stable", "moderate" or "large".
+    """
+
+    psi: float
+    noise: float
+    level: str
+
+
+def drift_of(
+    rule: Rule, scores: FloatArray, weights: FloatArray | None
+) -> Drift | None:
+    """Compare scores with those of the calibration, if there are enough rows."""
+    noise = stability_noise(effective_rows(weights, scores.size), rule.n_rows)
+    if noise > LARGE_DRIFT:
+        return None
+    index = population_stability_index(
+        rule.score_quantiles, scores, sample_weight=weights
+    )
+    return Drift(index, noise, drift_level(index, noise=noise))
 
 
 def _scores(values: ArrayLike, name: str) -> FloatArray:
@@ -156,12 +178,3 @@ def _counts(scores: FloatArray, cuts: FloatArray, weights: FloatArray) -> FloatA
     cell = np.searchsorted(cuts, scores, side="right")
     counts = np.bincount(cell, weights=weights, minlength=cuts.size + 1)
     return np.asarray(counts, dtype=np.float64)
-
-
-def _index(
-    reference: FloatArray, recent: FloatArray | IntArray, n_rows: float
-) -> float:
-    expected = reference / reference.sum()
-    # Half a row for an empty bin, so that its logarithm exists.
-    share = np.maximum(recent / recent.sum(), 0.5 / n_rows)
-    return float(((share - expected) * np.log(share / expected)).sum())

@@ -12,25 +12,19 @@ import numpy as np
 
 from abers import validation
 from abers.core.auc import auc_of
-from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.group_names import as_groups
 from abers.core.inverted import effective_rows, effective_size, mann_whitney
 from abers.core.merging import LOSSES
 from abers.core.own_weight import RuleWithDiagram
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData
-from abers.evaluation.bands import band_of, band_of_rows
+from abers.evaluation.bands import band_of_rows
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
 from abers.evaluation.counts import count_columns
 from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
 from abers.evaluation.discrimination import discrimination_of
-from abers.evaluation.drift import (
-    drift_level,
-    population_stability_index,
-    stability_noise,
-    stability_of,
-)
-from abers.evaluation.groups import count_groups, evaluate_groups
+from abers.evaluation.drift import drift_of
+from abers.evaluation.groups import evaluate_groups
 from abers.evaluation.in_sample import in_sample
 from abers.evaluation.metrics import (
     bound_widths,
@@ -43,7 +37,7 @@ from abers.evaluation.provenance import provenance_of
 from abers.evaluation.reliability import consistency_of, decomposition_of
 from abers.formatting import Printout, as_json, label_as_json
 from abers.storage.atomic import replace_text
-from abers.thresholds import LARGE_DRIFT, SIGNIFICANCE
+from abers.thresholds import SIGNIFICANCE
 
 if TYPE_CHECKING:
     import os
@@ -61,6 +55,7 @@ if TYPE_CHECKING:
     from abers.evaluation.counts import Counted, Counts
     from abers.evaluation.decision_curves import CostCurve, DecisionCurve
     from abers.evaluation.discrimination import Discrimination
+    from abers.evaluation.drift import Drift
     from abers.evaluation.groups import CountedGroup, GroupEvaluation
     from abers.evaluation.metrics import BoundWidths, ColumnCalibration, PairedChange
     from abers.evaluation.provenance import Provenance
@@ -194,25 +189,6 @@ class DecisionCurves:
     net_benefit_before: DecisionCurve | None
     cost: CostCurve
     cost_before: CostCurve | None
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """How far scores have moved since the calibration.
-
-    Attributes
-    ----------
-    psi : float
-        Population stability index of the scores, against those of the calibration.
-    noise : float
-        The value that the index exceeds with probability 0.01 if there is no drift.
-    level : str
-        "stable", "moderate" or "large".
-    """
-
-    psi: float
-    noise: float
-    level: str
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -522,7 +498,7 @@ def evaluate(
         ranking=_ranking(predictions, counts, weights),
         calibration=_calibration(predictions, counts, weights),
         decisions=_decisions(counts) if is_binary else None,
-        drift=_drift(predictions, counts, weights),
+        drift=_drift(predictions, weights),
         widths=None if bounds is None else bound_widths(bounds, sample_weight=weights),
         interval_widths=_interval_widths(predictions, weights),
         groups=group_results,
@@ -637,7 +613,7 @@ def _calibration(
         band=None,
     )
     if predictions.shown is not None:
-        return replace(calibration, band=_band(predictions, counts, weights))
+        return replace(calibration, band=_band(predictions, weights))
     earlier = predictions.earlier
     return replace(
         calibration,
@@ -648,31 +624,13 @@ def _calibration(
     )
 
 
-def _band(
-    predictions: Predictions, counts: Counts, weights: FloatArray | None
-) -> CalibrationBand:
+def _band(predictions: Predictions, weights: FloatArray | None) -> CalibrationBand:
     """Compute the band over the scores of the only rule, or over probabilities."""
     rule, (labels, column) = _only_rule(predictions), predictions.column()
     scores = predictions.column_scores()
     if rule is not None and scores is not None:
         column = scores if rule.increasing else 0.0 - scores
-    if weights is not None:
-        return band_of_rows(column, labels, sample_weight=weights)
-    if rule is None or counts.scores is None:
-        return band_of(counts.after.diagram)
-    diagram = counts.scores.diagram
-    return band_of(diagram if rule.increasing else _negated(diagram))
-
-
-def _negated(diagram: Diagram) -> Diagram:
-    """Negate the scores, so that a decreasing curve increases."""
-    negatives, positives, scale = diagram.units
-    return trusted_diagram(
-        -diagram.scores[::-1] + 0.0,  # one kind of zero
-        negatives[::-1],
-        positives[::-1],
-        scale,
-    )
+    return band_of_rows(column, labels, sample_weight=weights)
 
 
 def _decisions(counts: Counts) -> DecisionCurves:
@@ -687,24 +645,11 @@ def _decisions(counts: Counts) -> DecisionCurves:
     )
 
 
-def _drift(
-    predictions: Predictions, counts: Counts, weights: FloatArray | None
-) -> Drift | None:
-    """Compare the scores with the calibration scores, if there are enough rows."""
+def _drift(predictions: Predictions, weights: FloatArray | None) -> Drift | None:
     rule, scores = predictions.column_rule(), predictions.column_scores()
-    if counts.scores is None or rule is None or scores is None:
+    if predictions.shown is None or rule is None or scores is None:
         return None
-    n_rows = effective_rows(weights, predictions.n_rows)
-    noise = stability_noise(n_rows, rule.n_rows)
-    if noise > LARGE_DRIFT:
-        return None
-    if weights is None:
-        index = stability_of(rule.score_quantiles, counts.scores.diagram)
-    else:
-        index = population_stability_index(
-            rule.score_quantiles, scores, sample_weight=weights
-        )
-    return Drift(index, noise, drift_level(index, noise=noise))
+    return drift_of(rule, scores, weights)
 
 
 def _interval_widths(
@@ -732,9 +677,8 @@ def _groups(
     if names is None:
         return (), ()
     rule_set = predictor if isinstance(predictor, RuleSet) else None
-    groups = evaluate_groups(names, predictions, weights, rule_set=rule_set)
-    worst = [group.name for group in groups[:MOST_COUNTED]]
-    return groups, count_groups(worst, names, predictions, weights)
+    groups, columns = evaluate_groups(names, predictions, weights, rule_set=rule_set)
+    return groups, columns[:MOST_COUNTED]
 
 
 def _only_rule(predictions: Predictions) -> Rule | None:

@@ -11,12 +11,10 @@ import numpy as np
 from abers import validation
 from abers.core.auc import auc_of
 from abers.core.group_names import as_groups, rows_by_group
-from abers.core.inverted import effective_rows
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.counts import counted, diagram_of
-from abers.evaluation.drift import population_stability_index, stability_noise
+from abers.evaluation.drift import drift_of
 from abers.evaluation.metrics import auc, calibration_error_of
-from abers.thresholds import LARGE_DRIFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.core.group_names import Group
     from abers.core.predictions import Predictions
-    from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
     from abers.validation import FloatArray
 
@@ -245,20 +242,24 @@ def evaluate_groups(
     weights: FloatArray | None = None,
     *,
     rule_set: RuleSet | None = None,
-) -> tuple[GroupEvaluation, ...]:
-    """Evaluate each group; the largest |z| first, small groups after all others."""
+) -> tuple[tuple[GroupEvaluation, ...], tuple[CountedGroup, ...]]:
+    """Evaluate and count each group; the largest |z| first, small groups come last."""
     rows_of = rows_by_group(names)
     every: Any = list(rows_of)
     kinds = [None] * len(every) if rule_set is None else rule_set.kind_of(every)
     rule = predictions.column_rule()
-    groups = []
+    groups, columns = [], {}
     for (name, rows), kind in zip(rows_of.items(), kinds, strict=True):
         part = predictions.taken(rows)
         w = None if weights is None else weights[rows]
         labels, p = part.column()
-        column = diagram_of(labels, p, w)
+        columns[name] = column = counted(labels, p, w)
         own = rule if rule_set is None else rule_set[name]
-        area, drift = _ranking_and_drift(part, w, own, column)
+        scores = part.column_scores()
+        area, drift = auc_of(column.diagram), None
+        if scores is not None and own is not None and part.shown is not None:
+            area = auc(scores, labels, sample_weight=w)
+            drift = drift_of(own, scores, w)
         ones = np.ones(rows.size) if w is None else w
         rate_before = width = math.nan
         if (earlier := part.earlier) is not None:
@@ -270,48 +271,15 @@ def evaluate_groups(
                 name,
                 part,
                 w,
-                column,
+                column.diagram,
                 n_rows=rows.size,
                 n_positives=int(labels.sum()),
                 observed_rate_before=rate_before,
                 auc=area,
-                drift=drift,
+                drift=None if drift is None else drift.psi,
                 mean_width=width,
                 rule=kind,
             )
         )
-    return ordered(groups)
-
-
-def _ranking_and_drift(
-    part: Predictions, weights: FloatArray | None, rule: Rule | None, column: Diagram
-) -> tuple[float, float | None]:
-    """Return the AUC and the population stability index of one group."""
-    scores = part.column_scores()
-    if scores is None or rule is None or part.shown is None:
-        return auc_of(column), None
-    area = auc(scores, part.column().labels, sample_weight=weights)
-    n_rows = effective_rows(weights, part.n_rows)
-    if stability_noise(n_rows, rule.n_rows) > LARGE_DRIFT:
-        return area, None
-    index = population_stability_index(
-        rule.score_quantiles, scores, sample_weight=weights
-    )
-    return area, index
-
-
-def count_groups(
-    chosen: Sequence[Group | None],
-    names: Sequence[Group | None],
-    predictions: Predictions,
-    weights: FloatArray | None = None,
-) -> tuple[CountedGroup, ...]:
-    """Count the probabilities of some groups; `names` has the group of each row."""
-    rows_of = rows_by_group(names)
-    groups = []
-    for name in chosen:
-        rows = rows_of[name]
-        w = None if weights is None else weights[rows]
-        column = counted(*predictions.taken(rows).column(), w)
-        groups.append(CountedGroup(name, column.diagram, column.scatter))
-    return tuple(groups)
+    every = ordered(groups)
+    return every, tuple(CountedGroup(g.name, *columns[g.name][:2]) for g in every)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from abers.evaluation.calibration_tests import (
     two_sided_p,
     z_score,
 )
-from abers.evaluation.cosine_transform import cosine_transform, from_cosine_waves
 from abers.evaluation.counts import diagram_of
 from abers.evaluation.recalibration import recalibration_of
 from abers.evaluation.reliability import curve_of
@@ -133,10 +132,7 @@ def _loss(
     weights = np.ones(values.size)
     if sample_weight is not None:
         weights = validation.as_relative_weights(sample_weight, values.size)
-    bad = (labels != 0) & (labels != 1) & (weights > 0)
-    if bad.any():
-        validation.refuse_bad_labels(labels, int(bad.sum()), int(bad.argmax()))
-    ones = labels == 1
+    ones = validation.as_ones(labels, weights > 0)
     zero_weight, one_weight = np.where(ones, 0.0, weights), np.where(ones, weights, 0.0)
     return mean_loss(values, zero_weight, one_weight, loss)
 
@@ -262,7 +258,7 @@ def expected_calibration_error(
 
 def calibration_error_of(diagram: Diagram, *, bins: int = ECE_BINS) -> float:
     """Return the ECE of counted predictions."""
-    validation.check_bins(bins)
+    validation.check_positive_integer(bins, "bins")
     counts = diagram.counts
     gap = diagram.positives - diagram.scores * counts
     # Predictions ascend, so a bin is a run of them; 1 belongs to the last bin.
@@ -301,9 +297,9 @@ def smooth_calibration_error(
     value. It falls as sigma grows, and the smooth ECE is the value at which it equals
     sigma.
 
-    The reflected kernel solves the heat equation of an insulated rod: each cosine wave
-    of k half periods shrinks by exp(-(pi k sigma)² / 2). So residuals are put on a grid
-    once, and each sigma takes one cosine transform of it.
+    A kernel that is reflected at both ends is a circular one on residuals beside their
+    mirror image. So they are put on a grid once, and every sigma takes one Fourier
+    transform of it.
 
     References
     ----------
@@ -339,8 +335,8 @@ def smooth_error_of(diagram: Diagram) -> float:
     return sigma
 
 
-def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
-    """Put residuals on a grid of midpoints; return its cosine transform.
+def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> Any:
+    """Put residuals on a grid of midpoints; transform it with its mirror image.
 
     A residual between two midpoints is divided between both, so that its position is
     kept.
@@ -350,15 +346,15 @@ def _waves(p: FloatArray, residuals: FloatArray, cells: int) -> FloatArray:
     right = (place - left) * residuals
     density = np.bincount(left, weights=residuals - right, minlength=cells)
     density[1:] += np.bincount(left, weights=right, minlength=cells - 1)
-    return cosine_transform(density.astype(np.float64) * cells)
+    return np.fft.rfft(np.concatenate((density, density[::-1])) * cells)
 
 
-def _fixed_point(waves: FloatArray) -> float:
+def _fixed_point(waves: Any) -> float:
     """Find the bandwidth that equals the error smoothed with it."""
-    decay = -0.5 * (np.pi * np.arange(waves.size)) ** 2
+    decay = -0.5 * (np.pi * np.arange(waves.size)) ** 2  # of k half periods
 
     def excess(sigma: float) -> float:
-        smoothed = from_cosine_waves(waves * np.exp(decay * sigma**2))
+        smoothed = np.fft.irfft(waves * np.exp(decay * sigma**2))
         return float(abs(smoothed).mean()) - sigma
 
     highest = excess(0.0)
@@ -492,7 +488,7 @@ class ColumnCalibration:
 
 def column_calibration(column: Counted) -> ColumnCalibration:
     """Measure the calibration of counted predictions."""
-    diagram, scatter, ones_scatter = column
+    diagram, scatter, _ = column
     p, counts = diagram.scores, diagram.counts
     total = counts.sum().item()
     squares = counts / total**2 if scatter is None else scatter
@@ -504,9 +500,7 @@ def column_calibration(column: Counted) -> ColumnCalibration:
         calibration_error=calibration_error_of(diagram),
         smooth_calibration_error=smooth_error_of(diagram),
         test=calibration_test_of(diagram, scatter=scatter),
-        recalibration=recalibration_of(
-            diagram, scatter=scatter, ones_scatter=ones_scatter
-        ),
+        recalibration=recalibration_of(column),
         curve=curve_of(diagram).thinned(),
         histogram=np.diff(below[edges], prepend=0, append=total) / total,
     )

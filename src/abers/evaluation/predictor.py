@@ -171,7 +171,7 @@ def _of_classifier(predictor: Any, X: Any) -> Predictions:
             f"with predict_proba, or None for probabilities; got {got}."
         )
         raise InvalidType(msg)
-    if _is_ours(predictor):
+    if gives_predictions(predictor):
         predictions: Predictions = predictor.predictions(X)
     else:
         predictions = _by_any_classifier(predictor, X)
@@ -252,15 +252,10 @@ def _binary_labels(
 ) -> tuple[IntArray, tuple[Any, Any]]:
     """Return labels as indices into two classes, and these classes."""
     labels, positive = validation.binary_labels(y, pos_label, "y", counted=counted)
-    ones = labels == 1
     if positive is None:
-        bad = ~ones & (labels != 0)
-        if counted is not None:
-            bad &= counted
-        if bad.any():
-            n_bad, first = int(bad.sum()), int(bad.argmax())
-            validation.refuse_bad_labels(labels, n_bad, first, takes_positive=True)
+        ones = validation.as_ones(labels, counted, takes_positive=True)
         return ones.astype(np.int64), (0, 1)
+    ones = labels == 1
     given = np.asarray(y)
     others = given[~ones if counted is None else ~ones & counted]
     negative = others[:1].tolist()[0] if others.size else None
@@ -280,16 +275,9 @@ def _is_table(X: Any) -> bool:
     return len(shape) == TWO and shape[1] >= TWO
 
 
-def _is_ours(predictor: Any) -> bool:
-    """Return whether a predictor returns `Predictions` itself, without loading it."""
-    if not hasattr(predictor, "classes_") or not hasattr(predictor, "predictions"):
-        return False
-    from abers.estimators.calibrated_classifier import CalibratedClassifier
-    from abers.estimators.calibrators import IVAPCalibrator
-    from abers.estimators.venn_abers_classifiers import VennAbersClassifier
-
-    kinds = CalibratedClassifier | VennAbersClassifier | IVAPCalibrator
-    return isinstance(predictor, kinds)
+def gives_predictions(predictor: Any) -> bool:
+    """Return whether a fitted predictor returns `Predictions` itself, as ours do."""
+    return hasattr(predictor, "classes_") and hasattr(predictor, "predictions")
 
 
 def unwrapped(predictor: Any, X: Any) -> tuple[Any, Any]:

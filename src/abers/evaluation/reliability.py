@@ -19,8 +19,8 @@ from abers.evaluation.counts import (
     MOST_CELLS,
     cell_starts,
     cells_of,
+    counted,
     diagram_of,
-    scatter_of,
 )
 from abers.losses import SCORING_LOSSES, mean_loss
 
@@ -168,9 +168,9 @@ def reliability_curve(
     return curve_of(diagram_of(y, p, sample_weight))
 
 
-def curve_of(diagram: Diagram, *, levels: Levels | None = None) -> ReliabilityCurve:
+def curve_of(diagram: Diagram) -> ReliabilityCurve:
     """Compute the CORP reliability curve of counted predictions."""
-    start, weights, ones = levels or levels_of(diagram)
+    start, weights, ones = levels_of(diagram)
     sizes = np.diff(start, append=diagram.scores.size)
     level = np.maximum.accumulate(ones / weights)  # rounding must not make it fall
     counts = diagram.counts.astype(np.float64)
@@ -226,10 +226,10 @@ def consistency_band(
     (array([0. , 0.5, 1. ]), array([0., 0., 1.]), array([0., 1., 1.]))
     """
     values = validation.as_probabilities(p)
-    diagram = diagram_of(np.zeros(values.size), values, sample_weight)
+    column = counted(np.zeros(values.size), values, sample_weight)
     return consistency_of(
-        diagram,
-        scatter=scatter_of(diagram, values, sample_weight),
+        column.diagram,
+        scatter=column.scatter,
         confidence=confidence,
         resamples=resamples,
         random_state=random_state,
@@ -303,12 +303,10 @@ def decompose(
     return decomposition_of(diagram_of(y, p, sample_weight), loss=loss)
 
 
-def decomposition_of(
-    diagram: Diagram, *, loss: LossName = "log", levels: Levels | None = None
-) -> Decomposition:
+def decomposition_of(diagram: Diagram, *, loss: LossName = "log") -> Decomposition:
     """Split the mean loss of counted predictions."""
     validation.check_choice(loss, SCORING_LOSSES, "loss")
-    _, weights, ones = levels or levels_of(diagram)
+    _, weights, ones = levels_of(diagram)
     actual = mean_loss(diagram.scores, diagram.negatives, diagram.positives, loss)
     fitted = mean_loss(ones / weights, weights - ones, ones, loss)
     one, every = ones.sum(keepdims=True), weights.sum(keepdims=True)

@@ -114,8 +114,7 @@ class Panels(_base.Picture):
         text = _curves.predicted(curves, limit)
         text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
         home.supxlabel(text, color=look.ink)
-        columns = 1 if width < _style.NARROW else len(entries)
-        _style.legend(home, entries, look, loc="outside upper left", ncols=columns)
+        _style.legend(home, entries, look, loc="outside upper left")
 
     def _remark(self) -> str:
         """Return a remark on how many panels are not drawn."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # A page on a telephone shows a figure 368 pixels wide, where text must still be 11
 # pixels high.
 WIDTH = 5.0
-NARROW = 6.2  # below, a legend does not fit beside curves
 SMALL = 11.0
 NORMAL = 11.5
 LONGEST = 32  # characters of a name
@@ -86,7 +85,6 @@ THEMES = {
     ),
 }
 
-SHARE = 0.775  # of a figure's width, which its only axes have
 LETTERS = 11  # in an inch
 
 # Settings of matplotlib are global to the process: one thread draws at a time.
@@ -142,16 +140,6 @@ def dress(ax: Axes, look: Theme) -> None:
         label.set_color(look.ink)
 
 
-def is_narrow(owner: Axes | FigureBase) -> bool:
-    """Return whether the axes, with their labels, are too narrow for a legend."""
-    from matplotlib.axes import Axes
-
-    if not isinstance(owner, Axes):
-        return False
-    share = owner.get_position().width / SHARE
-    return share * width_of(owner.figure) < NARROW
-
-
 def width_of(figure: Any) -> float:
     """Return the width of a figure or subfigure, in inches."""
     return float(figure.bbox.width / figure.dpi)
@@ -173,10 +161,9 @@ def legend(
 ) -> Legend:
     """Add a legend; labels are kept, even if they begin with `_`.
 
-    By default, matplotlib chooses its place. On narrow axes it is above them, at one
-    side.
+    By default, it is above the axes, at one side.
     """
-    if is_narrow(owner):
+    if not place:
         place = {"loc": f"lower {side}", "bbox_to_anchor": (side == "right", 1.0)}
     drawn = owner.legend(
         [handle for handle, _ in entries],

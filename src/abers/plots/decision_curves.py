@@ -159,18 +159,14 @@ class DecisionCurveDisplay(_base.Display):
             ax.set_ylabel("net benefit")
             highest = max(highest_drawn, float(treat_all.max()), 0.0) or 1.0
             ax.set_ylim(-BELOW * highest, ABOVE * highest)
-            place = "upper right"
         else:
             ax.set_ylabel("mean cost")
             # Where acting always and never cost the same, no useful prediction costs
             # more.
             useless = float(treat_all.clip(max=treat_none).max())
             highest = max(useless, highest_drawn) or 1.0
-            ax.set_ylim(-0.02 * highest, 1.4 * highest)
-            # The two straight lines leave the axes on the side of the rarer label.
-            is_rare = treat_none.max() < treat_all.max()
-            place = "upper right" if is_rare else "upper left"
-        _style.legend(ax, self._draw_lines(ax, look), look, loc=place)
+            ax.set_ylim(-0.02 * highest, ABOVE * highest)
+        _style.legend(ax, self._draw_lines(ax, look), look)
 
     def _draw_lines(self, ax: Axes, look: Theme) -> list[tuple[Artist, str]]:
         """Draw all curves; return the legend entries."""

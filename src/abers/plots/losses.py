@@ -279,9 +279,7 @@ class LossesDisplay(_base.Display):
             (whiskers, f"± {ERRORS} standard errors of the difference"),
             (line, f"from {shown(self.reference)}"),
         ]
-        # On narrow axes there is no room for it next to the names.
-        place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "side": "right"}
-        _style.legend(ax, entries, look, **place)
+        _style.legend(ax, entries, look, side="right")
 
 
 def _named(

@@ -240,8 +240,7 @@ class MonitorDisplay(_base.Display):
         ax.set(xlabel="row of the stream", ylabel="capital")
         ax.yaxis.set_major_locator(_whole_numbers())
         ax.yaxis.set_major_formatter(_power_of_ten)
-        above: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
-        _style.legend(ax, self._entries(), look, **above)
+        _style.legend(ax, self._entries(), look)
 
     def _entries(self) -> list[tuple[Artist, str]]:
         """Return the legend entries."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from abers import validation
 from abers.core.group_names import as_groups
-from abers.evaluation.counts import diagram_of, scatter_of
-from abers.evaluation.groups import count_groups, evaluate_groups
+from abers.evaluation.counts import counted
+from abers.evaluation.groups import evaluate_groups
 from abers.evaluation.predictor import predictions_of
 from abers.evaluation.reliability import curve_of
 from abers.plots import _base, _curves, _style
@@ -182,15 +182,11 @@ class ReliabilityDisplay(_base.Display):
         else:
             labels = _base.binary_labels(y, pos_label)
             rows = [(labels, column) for column in (before, p) if column is not None]
-        diagrams = [diagram_of(*column, sample_weight) for column in rows]
-        *earlier, curve = map(curve_of, diagrams)
+        columns = [counted(*column, sample_weight) for column in rows]
+        *earlier, curve = (curve_of(column.diagram) for column in columns)
         return cls(
             curve,
-            _curves.band_of(
-                diagrams[-1],
-                scatter_of(diagrams[-1], rows[-1][1], sample_weight),
-                confidence,
-            ),
+            _curves.band_of(*columns[-1][:2], confidence),
             before=earlier[0] if earlier else None,
             name=name,
             before_name=before_name,
@@ -272,13 +268,10 @@ class ReliabilityDisplay(_base.Display):
         validation.check_length(len(names), predictions.n_rows, "groups", "p")
         predictions, weights, rows = with_weight(predictions, sample_weight)
         names = [names[row] for row in rows]
-        every = evaluate_groups(names, predictions, weights)
-        worst = [group.name for group in every[:MOST]]
-        counted = count_groups(worst, names, predictions, weights)
-        panels = Panels(
-            panels_of(counted, confidence), left_out=len(every) - len(counted)
-        )
-        return panels.plot(ax=ax, theme=theme)
+        every, columns = evaluate_groups(names, predictions, weights)
+        panels = panels_of(columns[:MOST], confidence)
+        display = Panels(panels, left_out=len(every) - len(panels))
+        return display.plot(ax=ax, theme=theme)
 
     def _draw(self, ax: Axes, look: Theme) -> None:
         curves = [c for c in (self.before, self.curve) if c is not None]

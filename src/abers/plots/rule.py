@@ -1,7 +1,4 @@
-"""The rule over the score: its bounds, and the confidence band of the curve.
-
-Infinite scores are drawn at separate places, beside the axis of the finite ones.
-"""
+"""The rule over the score: its bounds, and the confidence band of the curve."""
 
 from __future__ import annotations
 
@@ -32,51 +29,45 @@ if TYPE_CHECKING:
 
     from abers.choices import LossName, ThemeName
     from abers.plots._style import Theme
-    from abers.validation import FloatArray
+    from abers.validation import FloatArray, IntArray
 
     AnyRule = Rule | PooledRule | RegressionRule
 
 LARGEST_DRAWN = 1e300  # matplotlib computes differences of coordinates
 SMALLEST_DRAWN = 1e-290
 MARGIN = 0.03  # to each side of the calibration scores
-LANE = 0.1  # distance of the place for infinite scores
 SCORES_DRAWN = 4_000  # scores drawn in place of all
 MOST_POINTS = 300  # of many rows, this many are drawn, evenly spaced by score
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreAxis:
-    """A window of finite scores, with a lane at each side for infinite ones."""
+    """A window of finite scores."""
 
     low: float
     high: float
-    minus: bool  # whether -inf occurs
-    plus: bool
-    cut: bool  # whether some finite scores lie outside
+    cut: bool  # whether some scores lie outside
 
     @classmethod
     def of(cls, quantiles: FloatArray) -> ScoreAxis:
         """Choose a window for these scores, without outliers that would hide the rest.
 
         >>> ScoreAxis.of(np.array([-np.inf, 1, 2, 3]))
-        ScoreAxis(low=1.0, high=3.0, minus=True, plus=False, cut=False)
+        ScoreAxis(low=1.0, high=3.0, cut=True)
         """
-        minus, plus = bool(quantiles[0] == -np.inf), bool(quantiles[-1] == np.inf)
-        finite = np.clip(
-            quantiles[np.isfinite(quantiles)], -LARGEST_DRAWN, LARGEST_DRAWN
-        )
+        finite = quantiles[np.isfinite(quantiles)].clip(-LARGEST_DRAWN, LARGEST_DRAWN)
         if not finite.size:
-            return cls(-1.0, 1.0, minus, plus, cut=False)
+            return cls(-1.0, 1.0, cut=True)
         first, last = float(finite[0]), float(finite[-1])
         inner = finite[[finite.size // 100, -1 - finite.size // 100]]
         reach = float(inner[1] - inner[0]) or np.inf
         low, high = max(first, inner[0] - reach), min(last, inner[1] + reach)
-        cut = low > first or high < last
+        cut = finite.size < quantiles.size or low > first or high < last
         least = max(1e-9 * max(abs(low), abs(high)), SMALLEST_DRAWN)
         if high - low < least:
             pad = max(abs(low) / 2, 1.0)
             low, high = low - pad, high + pad
-        return cls(float(low), float(high), minus, plus, cut)
+        return cls(float(low), float(high), bool(cut))
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -84,53 +75,20 @@ class ScoreAxis:
         margin = MARGIN * (self.high - self.low)
         return self.low - margin, self.high + margin
 
-    @property
-    def lanes(self) -> tuple[float, float]:
-        """The positions of -inf and inf."""
-        distance = LANE * (self.high - self.low)
-        return self.low - distance, self.high + distance
-
     def draw(self, ax: Axes, label: str = "score") -> None:
-        """Set limits, ticks and the label."""
-        from matplotlib.ticker import AutoLocator
+        """Set limits and the label."""
+        ax.set_xlim(self.ends)
+        ax.set_xlabel(label + " (outliers lie beyond the edges)" * self.cut)
 
-        width = MARGIN * (self.high - self.low)
-        (left, right), (first, last) = self.lanes, self.ends
-        ax.set_xlim(
-            left - width if self.minus else first, right + width if self.plus else last
-        )
-        if self.minus or self.plus:  # their lanes need ticks
-            ticks = np.asarray(AutoLocator().tick_values(self.low, self.high))
-            ax.set_xticks(ticks[(ticks >= first) & (ticks <= last)])
-        places = [left] * self.minus + [right] * self.plus
-        signs = ["\N{MINUS SIGN}∞"] * self.minus + ["∞"] * self.plus
-        ax.set_xticks(places, labels=signs, minor=True)
-        label += " (outliers lie beyond the edges)" if self.cut else ""
-        ax.set_xlabel(label)
-        ax.spines["bottom"].set_bounds(first, last)
-
-    def points(
-        self, thresholds: FloatArray, *, side: str = "right"
-    ) -> tuple[FloatArray, Any]:
+    def points(self, thresholds: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the corners of step functions: scores, and the piece from each on.
 
-        Piece j holds for thresholds[j-1] <= score < thresholds[j]; with side="left",
-        which differs in the lanes only, for thresholds[j-1] < score <= thresholds[j].
-        NaN separates the lanes from the window.
+        Piece j holds for thresholds[j-1] <= score < thresholds[j].
         """
         first, last = self.ends
         start, stop = np.searchsorted(thresholds, self.ends, side="right")
-        lanes: Any = np.searchsorted(thresholds, (-np.inf, np.inf), side=side)  # type: ignore[call-overload]
         x = np.concatenate(([first], thresholds[start:stop], [last]))
-        pieces = np.append(np.arange(start, stop + 1), stop)
-        width = MARGIN * (self.high - self.low) * np.array([-0.9, 0.9])
-        if self.minus:
-            x = np.concatenate((self.lanes[0] + width, [np.nan], x))
-            pieces = np.concatenate(([lanes[0]] * 3, pieces))
-        if self.plus:
-            x = np.concatenate((x, [np.nan], self.lanes[1] + width))
-            pieces = np.concatenate((pieces, [lanes[1]] * 3))
-        return x, pieces
+        return x, np.append(np.arange(start, stop + 1), stop)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,10 +146,10 @@ class RuleDisplay(_base.Display):
     `Rule.interval` are drawn: how well the calibration rows determine the curve, at
     each score separately.
 
-    A histogram below shows the distribution of the scores. Infinite scores are drawn at
-    the sides. A pooled rule is drawn for the same score in all folds. A regression rule
-    has bounds for a mean, not an interval for the target: targets, drawn as dots,
-    scatter beyond them.
+    A histogram below shows the distribution of the scores; outliers and infinite scores
+    lie beyond the edges. A pooled rule is drawn for the same score in all folds. A
+    regression rule has bounds for a mean, not an interval for the target: targets,
+    drawn as dots, scatter beyond them.
 
     Parameters
     ----------
@@ -203,8 +161,7 @@ class RuleDisplay(_base.Display):
     score_quantiles : array-like, default=None
         Percentiles of the scores; None takes those of the rule, or of the band.
     rows : tuple of two array-like, default=None
-        Scores and targets of rows to draw with the rule of a regression; infinite
-        scores are left out.
+        Scores and targets of rows to draw with the rule of a regression.
     loss : {"log", "brier"}, default="log"
         Loss for which the bounds are merged.
     confidence : float, default=None
@@ -215,7 +172,7 @@ class RuleDisplay(_base.Display):
     ax_, figure_ : matplotlib Axes and Figure
         The axes, and their figure.
     lower_, upper_ : matplotlib Line2D
-        The bounds, as steps, if there is a rule; NaN separates infinite scores.
+        The bounds, as steps, if there is a rule.
     line_ : matplotlib Line2D
         The value between the bounds; for probabilities themselves, the diagonal.
     fill_ : matplotlib PolyCollection
@@ -464,10 +421,7 @@ class RuleDisplay(_base.Display):
                 *dots, ".", color=look.soft, markersize=3.5, zorder=2.5
             )
             entries.append((self.dots_, "targets"))
-        place: Any = {}
-        if isinstance(self.rule, RegressionRule):  # dots leave no corner free
-            place = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
-        _style.legend(ax, entries, look, **place)
+        _style.legend(ax, entries, look)
 
     def _draw_steps(
         self, ax: Axes, look: Theme, axis: ScoreAxis, steps: BoundSteps
@@ -483,9 +437,7 @@ class RuleDisplay(_base.Display):
             between = merging.MINIMAX[self.loss](lower, upper)
         x, pieces = axis.points(steps.thresholds)
         if self.band is None and self.confidence is None:
-            self.fill_ = _curves.fill(
-                ax, look, x, lower[pieces], upper[pieces], step="post"
-            )
+            self._fill(ax, look, (x, pieces), lower, upper)
         pens = (
             (upper, look.strong, "-", 1.6),
             (lower, look.accent, _style.DASHED, 1.6),
@@ -511,17 +463,26 @@ class RuleDisplay(_base.Display):
     def _draw_band(self, ax: Axes, look: Theme, axis: ScoreAxis) -> PolyCollection:
         """Fill the band: lower ends hold from a score upwards, upper ends up to it."""
         band: Any = self.band
-        thresholds, sides = band.scores, ("right", "left")
+        thresholds = band.scores
         lower, upper = np.append(0.0, band.lower), np.append(band.upper, 1.0)
         if not self._is_rising:
-            thresholds, sides = -thresholds[::-1], ("left", "right")
-            lower, upper = lower[::-1], upper[::-1]
-        x, from_there = axis.points(thresholds, side=sides[0])
-        _, up_to_there = axis.points(thresholds, side=sides[1])
-        self.fill_ = _curves.fill(
-            ax, look, x, lower[from_there], upper[up_to_there], step="post"
-        )
+            thresholds, lower, upper = -thresholds[::-1], lower[::-1], upper[::-1]
+        self._fill(ax, look, axis.points(thresholds), lower, upper)
         return self.fill_
+
+    def _fill(
+        self,
+        ax: Axes,
+        look: Theme,
+        points: tuple[FloatArray, IntArray],
+        lower: FloatArray,
+        upper: FloatArray,
+    ) -> None:
+        """Fill between two step functions."""
+        x, pieces = points
+        self.fill_ = _curves.fill(
+            ax, look, x, lower[pieces], upper[pieces], step="post"
+        )
 
     def _draw_intervals(
         self, ax: Axes, look: Theme, axis: ScoreAxis
@@ -530,10 +491,7 @@ class RuleDisplay(_base.Display):
         rule: Any = self.rule
         thresholds, places = _steps_at(rule.diagram.scores)
         lower, upper = rule.interval(places, self.confidence).T
-        x, pieces = axis.points(thresholds)
-        self.fill_ = _curves.fill(
-            ax, look, x, lower[pieces], upper[pieces], step="post"
-        )
+        self._fill(ax, look, axis.points(thresholds), lower, upper)
         return self.fill_, f"interval of each score, {self.confidence:.0%} confidence"
 
     def _band_label(self) -> str:
@@ -623,22 +581,10 @@ def _seen_rows(rows: tuple[ArrayLike, ArrayLike], axis: ScoreAxis) -> Any:
 def score_histogram(
     ax: Axes, colour: str, axis: ScoreAxis, quantiles: FloatArray, *, limit: float = 1.0
 ) -> StepPatch:
-    """Draw a histogram of scores from percentiles; infinite ones have own bars."""
-    from_to, levels = (
-        np.linspace(0, 1, quantiles.size),
-        (np.arange(SCORES_DRAWN) + 0.5) / SCORES_DRAWN,
-    )
+    """Draw a histogram of scores from percentiles."""
+    levels = (np.arange(SCORES_DRAWN) + 0.5) / SCORES_DRAWN
     finite = np.clip(quantiles, -LARGEST_DRAWN, LARGEST_DRAWN)
-    drawn = np.interp(levels, from_to, finite)  # as many scores
+    # As many scores, spread as these are.
+    drawn = np.interp(levels, np.linspace(0, 1, quantiles.size), finite)
     heights, edges = np.histogram(drawn, _curves.BINS, (axis.low, axis.high))
-    width = (edges[1] - edges[0]) / 2 * np.array([-1, 1])
-    at_minus, at_plus = (
-        SCORES_DRAWN * (quantiles == end).mean() for end in (-np.inf, np.inf)
-    )
-    if axis.minus:
-        edges = np.append(axis.lanes[0] + width, edges)
-        heights = np.append([at_minus, 0], heights)
-    if axis.plus:
-        edges = np.append(edges, axis.lanes[1] + width)
-        heights = np.append(heights, [0, at_plus])
     return _curves.bars(ax, colour, edges, heights, limit=limit)

@@ -71,8 +71,8 @@ def export(
 ) -> None:
     """Write a rule as a table of steps, as a graph of ONNX, as SQL, or as source code.
 
-    Whoever applies it gets the bounds and the probability that abers has, to the last
-    bit; of a stacked rule, within 1e-12. The code is named after the file.
+    The bounds and the probability are the same as in abers, bit for bit; for a stacked
+    rule, they agree within 1e-12. The code is named after the file.
     """
     from abers.export import steps, to_json, to_onnx
     from abers.tables.writing import check_output

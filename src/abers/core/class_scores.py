@@ -5,7 +5,7 @@ pair, log p_c - log(the sum of the others) for one class against the rest. A pro
 has its full precision only near 0; log-odds have it at both ends, and exchanging two
 classes negates them exactly.
 
-A classifier's scores are not reproducible to the last bit: a row scored alone and in a
+A classifier's scores are not exactly reproducible: a row scored alone and in a
 batch may differ slightly, and a step function would turn that into different bounds. So
 scores are rounded, at fit and later, to steps far wider than the noise
 (docs/decisions/0005).

@@ -39,7 +39,7 @@ def adjust_prior(
     ----------
     probability : array-like
         Probabilities of label 1 of any shape, bounds too: (n,), (n, 2). With a rate for
-        each class, (n, C) with a column a class, as `predict_proba` returns it.
+        each class, (n, C) with one column per class, as `predict_proba` returns it.
     from_rate : float or array-like of shape (C,)
         Share of positives, or of each class, among the rows that the probabilities were
         calibrated with; above 0 and below 1.

@@ -61,7 +61,7 @@ class FrameBounds:
         named = dict(zip(self.columns, columns, strict=True))
         rows = pa.record_batch([*named.values()], names=[*named])
         batch = Batch(rows, FRAME, 1, 0)
-        # Made anew: threads share this object, and readers of groups have state.
+        # Per call: threads share this object, and readers of groups have state.
         added = AddedColumns(self.predictor, loss=self.loss)
         added.read(self.scores, self.by)
         arrays = added.arrays_of(batch)

@@ -550,8 +550,8 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
             The class whose bounds to return; None is `classes_[1]` with two classes,
             and every class with more.
         weight : float, array-like of shape (n,) or tuple of two, default=None
-            The weight of each new case, in the unit of `sample_weight`; None is 1. If
-            it depends on which of two classes the case has, a tuple (w0, w1). With
+            The weight of each new case, in the unit of `sample_weight`; None is 1. A
+            tuple (w0, w1) if it depends on the class, of two. With
             known weights, the guarantee for two classes still holds;
             `abers.rules.shift_weights` estimates weights.
 

@@ -297,7 +297,7 @@ def check(
     probabilities, of the most probable class if there are more than two, and fails
     above `max_ece` plus what right probabilities exceed with probability 0.01
     (`noise_level`). Their "psi" compares the scores by all models with those by which
-    each fold was calibrated; of many classes the largest counts.
+    each fold was calibrated; with many classes, the largest one counts.
 
     Examples
     --------

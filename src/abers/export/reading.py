@@ -3,8 +3,8 @@
 A calibrator of a classifier takes logarithms of probabilities, and rounds scores,
 before its rules read them. As a function of the input, that is a rising staircase, and
 so is each bound. Its steps are located here among all doubles, with abers' own
-arithmetic, so that a target can compare inputs directly and need not compute the same
-logarithm to the last bit.
+arithmetic, so that a target can compare inputs directly and need not compute the very
+same logarithm.
 """
 
 from __future__ import annotations

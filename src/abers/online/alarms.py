@@ -1,4 +1,4 @@
-"""Alarms and stalls of a monitor in operation, as sentences for whoever is on call."""
+"""Alarms and stalls of a monitor in operation, as sentences for people on call."""
 
 from __future__ import annotations
 

@@ -870,7 +870,7 @@ def source_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _used_for_fitting(evaluation: Evaluation) -> str:
-    """Say whether the rows were used for the fit, and how that is known."""
+    """Describe whether the rows were used for the fit, and how that is known."""
     if evaluation.in_sample is not None:
         return "yes" if evaluation.in_sample else "no, by the fingerprint of the fit"
     return "no, as stated by the user" if evaluation.held_out else "unknown"

@@ -1,7 +1,7 @@
 """Exchange: a single rule with more distinct scores than the driver can add.
 
 Diagrams are cut at scores that the driver chooses once (`repartitionByRange` would
-choose anew in each job). The pieces of each part meet on one worker, which summarises
+choose again in each job). The pieces of each part meet on one worker, which summarises
 the part. Given the summaries of all parts, it then fits its piece of the rule. Only
 summaries and fitted pieces come to the driver. `abers.core.blocks` has the mathematics.
 """

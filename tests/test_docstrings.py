@@ -21,7 +21,7 @@ def full_name(thing):
 def members(owner):
     """Return what is public and defined here: functions, classes, their methods."""
     home = owner.__module__ if inspect.isclass(owner) else owner.__name__
-    found = {}
+    public = {}
     for name in vars(owner):
         thing = getattr(owner, name)
         if isinstance(thing, property):
@@ -33,17 +33,17 @@ def members(owner):
         ):
             continue
         if thing.__module__ == home:
-            found[full_name(thing)] = thing
+            public[full_name(thing)] = thing
             if inspect.isclass(thing):
-                found |= members(thing)
-    return found
+                public |= members(thing)
+    return public
 
 
 ENGINES = ("abers.engines.spark",)  # not installed here; tests/engines looks at them
 MODULES = [
-    importlib.import_module(found.name)
-    for found in pkgutil.walk_packages(abers.__path__, "abers.")
-    if "._" not in found.name and not found.name.startswith(ENGINES)
+    importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(abers.__path__, "abers.")
+    if "._" not in module.name and not module.name.startswith(ENGINES)
 ]
 DOCUMENTED = {
     name: thing for module in MODULES for name, thing in members(module).items()
@@ -64,12 +64,12 @@ def public_names(module):
 
 def methods(owner):
     """Return the public methods of a class, those of its bases in abers among them."""
-    found = inspect.getmembers(
+    named = inspect.getmembers(
         owner, lambda it: inspect.isfunction(it) or inspect.ismethod(it)
     )
     return [
         method
-        for name, method in found
+        for name, method in named
         if not name.startswith("_") and method.__module__.startswith("abers.")
     ]
 
@@ -79,7 +79,7 @@ def offered():
 
     The specification is to be read beside the paper; it is not offered.
     """
-    found, waiting = {}, [abers]
+    callables, waiting = {}, [abers]
     while waiting:
         module = waiting.pop()
         for name in public_names(module):
@@ -87,10 +87,10 @@ def offered():
             if inspect.ismodule(thing) and name != "reference":
                 waiting.append(thing)
             elif inspect.isfunction(thing):
-                found[full_name(thing)] = thing
+                callables[full_name(thing)] = thing
             elif inspect.isclass(thing):
-                found |= {full_name(method): method for method in methods(thing)}
-    return dict(sorted(found.items()))
+                callables |= {full_name(method): method for method in methods(thing)}
+    return dict(sorted(callables.items()))
 
 
 def sections(thing):
@@ -102,14 +102,14 @@ def sections(thing):
 
 def described_parameters(thing):
     """Return what a docstring says: each name with its default as text, or None."""
-    found = {}
+    defaults = {}
     for line in sections(thing).get("Parameters", "").splitlines():
         if line and not line[0].isspace():
             names, _, kind = line.partition(" : ")
             default = re.search(r"default=(.+)$", kind)
             for name in names.split(", "):
-                found[name.lstrip("*")] = default and default[1]
-    return found
+                defaults[name.lstrip("*")] = default and default[1]
+    return defaults
 
 
 def declared_parameters(thing):

@@ -28,8 +28,8 @@ GROUPED = {"s": [1, 2, 1, 2, 3], "y": [0, 1, 0, 1, 0], "g": ["a", "a", "b", "b",
 
 @pytest.fixture(params=NAMES)
 def rule_set(request):
-    found = abers.fit_rules(SCORES, LABELS, NAMES[request.param], minimum=30)
-    return found, NAMES[request.param].tolist(), UNSEEN[request.param]
+    rules = abers.fit_rules(SCORES, LABELS, NAMES[request.param], minimum=30)
+    return rules, NAMES[request.param].tolist(), UNSEEN[request.param]
 
 
 def bounds_of(bounds, scores, groups):
@@ -55,10 +55,10 @@ def test_unpickled_tables_are_equal_and_fit_nothing(rule_set):
     bounds = frame_bounds(rules, ["s", "g"], score="s", by="g")
     with mock.patch("abers.core.fit._kernel.fit_diagram") as fitted:
         restored = pickle.loads(pickle.dumps(bounds))
-        found = bounds_of(restored, SCORES, groups)
+        pairs = bounds_of(restored, SCORES, groups)
     fitted.assert_not_called()
     assert restored == bounds
-    assert found == rules.bounds(SCORES, groups).tolist()
+    assert pairs == rules.bounds(SCORES, groups).tolist()
 
 
 def test_workers_get_rules_without_their_diagrams():
@@ -123,10 +123,10 @@ def test_any_saved_predictor_gives_its_own_numbers(name, tmp_path):
     bounds = pickle.loads(pickle.dumps(made))
     columns = [pa.array([None, *column]) for column in scores.T]
     columns[1:] = [pa.array([0.5, *column]) for column in scores.T[1:]]
-    found = bounds.arrays(*columns)
+    columns_added = bounds.arrays(*columns)
     expected = expected_columns(predictor, scores)
     assert bounds.names == tuple(f"p_{name}" for name in expected)
-    for new, known in zip(found, expected.values(), strict=True):
+    for new, known in zip(columns_added, expected.values(), strict=True):
         assert new.to_pylist() == [None, *known.tolist()]
 
 
@@ -142,8 +142,8 @@ class Curve:
 def test_a_calibrator_without_bounds_adds_probabilities_of_its_classes():
     bounds = frame_bounds(Curve(), ["a", "b", "c"], score=["c", "a", "b"])
     assert bounds.names == ("probability_cat", "probability_dog", "probability_eel")
-    found = bounds.arrays(*map(pa.array, ([1.0], [2.0], [5.0])))
-    assert [each.to_pylist() for each in found] == [[0.125], [0.25], [0.625]]
+    added = bounds.arrays(*map(pa.array, ([1.0], [2.0], [5.0])))
+    assert [each.to_pylist() for each in added] == [[0.125], [0.25], [0.625]]
 
 
 def test_columns_and_losses_that_a_predictor_does_not_take_are_refused(tmp_path):

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -88,6 +89,17 @@ def watched(scores, y):
     return monitor
 
 
+@pytest.fixture(scope="module")
+def pictures(sample):
+    """Return what renders a display in a theme, each once."""
+
+    @cache
+    def rendered(kind, theme="light"):
+        return svg(drawn(kind, sample), theme=theme)
+
+    return rendered
+
+
 def texts(picture):
     tree = ET.fromstring(picture)  # noqa: S314 (made by the test itself)
     return ["".join(text.itertext()) for text in tree.iter(TEXT)]
@@ -125,9 +137,8 @@ def test_display_stands_in_a_grid_of_the_user(kind, sample):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_same_picture_gives_the_same_text(kind, sample):
-    first, second = (svg(drawn(kind, sample)) for _ in range(2))
-    assert first == second
+def test_same_picture_gives_the_same_text(kind, sample, pictures):
+    assert svg(drawn(kind, sample)) == pictures(kind)
 
 
 def test_threads_draw_what_one_draws_and_leave_settings_alone(sample):
@@ -157,25 +168,21 @@ def test_text_is_the_same_in_another_process():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rendering_does_not_depend_on_the_settings_of_the_user(kind, sample):
-    expected = svg(drawn(kind, sample), theme="light")
+def test_rendering_does_not_depend_on_the_settings_of_the_user(kind, sample, pictures):
+    expected = pictures(kind)
     display = drawn(kind, sample)
     with mpl.rc_context({"text.usetex": True, "font.size": 20, "svg.fonttype": "path"}):
         assert svg(display, theme="light") == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rendered_picture_loads_nothing_and_tells_no_time(kind, sample):
-    picture = svg(drawn(kind, sample))
+def test_rendered_picture_is_small_loads_nothing_and_tells_no_time(kind, pictures):
+    picture = pictures(kind)
     assert picture.startswith("<svg")
+    assert len(picture.encode()) < 60_000
     for word in ("<script", "<image", "date", "Matplotlib", "DejaVu"):
         assert word not in picture
     assert picture.count("http") == picture.count("http://www.w3.org/")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_rendered_picture_is_small(kind, sample):
-    assert len(svg(drawn(kind, sample)).encode()) < 60_000
 
 
 @pytest.mark.parametrize("steps", [200, 400, 1_000])
@@ -188,8 +195,8 @@ def test_rule_with_a_step_in_every_pixel_is_small(steps):
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_colours_are_those_of_the_theme(kind, theme, sample):
-    picture = svg(drawn(kind, sample), theme=theme)
+def test_colours_are_those_of_the_theme(kind, theme, pictures):
+    picture = pictures(kind, theme)
     assert THEMES[theme].paper in picture
     other = THEMES["dark" if theme == "light" else "light"]
     for colour in (other.paper, other.ink, other.strong):
@@ -263,17 +270,17 @@ def test_names_of_curves_are_shown_as_they_are(row, sample):
 
 def test_names_of_methods_are_shown_as_they_are():
     losses = [Loss(name, place, 0.1) for place, name in enumerate(HOSTILE)]
-    found = drawn_texts(LossesDisplay(losses, reference=HOSTILE[0]).plot())
-    assert [name for name in HOSTILE if expected(name, 24) not in found] == []
-    assert f"from {expected(HOSTILE[0])}" in found
+    lines = drawn_texts(LossesDisplay(losses, reference=HOSTILE[0]).plot())
+    assert [name for name in HOSTILE if expected(name, 24) not in lines] == []
+    assert f"from {expected(HOSTILE[0])}" in lines
 
 
 @pytest.mark.parametrize("names", [HOSTILE[:7], HOSTILE[7:]], ids=["some", "others"])
 def test_names_of_groups_are_shown_as_they_are(names):
     y, p = np.tile([0, 1], len(names)), np.full(2 * len(names), 0.5)
     display = ReliabilityDisplay.by_group(y, p, np.repeat(names, 2).tolist())
-    found = drawn_texts(display)
-    assert [name for name in names if expected(name, 14) not in found] == []
+    lines = drawn_texts(display)
+    assert [name for name in names if expected(name, 14) not in lines] == []
 
 
 def test_long_names_keep_both_ends():
@@ -339,10 +346,9 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "confusion"])
-def test_recoloured_picture_is_the_one_of_the_other_theme(kind, sample):
+def test_recoloured_picture_is_the_one_of_the_other_theme(kind, pictures):
     """Of all that mix no colours; markers are named by how they look."""
-    display = drawn(kind, sample)
-    light, dark = (svg(display, theme=theme) for theme in ("light", "dark"))
+    light, dark = pictures(kind, "light"), pictures(kind, "dark")
     ours, theirs = (NAMED_BY_LOOK.sub("", t) for t in (recoloured(light, "dark"), dark))
     assert sorted(ours.split("\n")) == sorted(theirs.split("\n"))
     assert recoloured(light, "light") == light

@@ -13,6 +13,7 @@ from sklearn.calibration import CalibrationDisplay
 import abers
 from abers import plots
 
+plt.rcParams["figure.dpi"] = 25  # what is shown counts, not how large
 rng = np.random.default_rng(3)
 s = rng.normal(size=200)
 y = (rng.random(200) < 1 / (1 + np.exp(-s))).astype(int)

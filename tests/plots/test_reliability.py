@@ -75,8 +75,11 @@ def test_estimator_is_asked_for_the_probability_of_its_second_class(sample):
     scores, y, _ = sample
     X, labels = scores.reshape(-1, 1), np.where(y, "yes", "no")
     model = GaussianNB().fit(X, labels)
-    by_model = ReliabilityDisplay.from_estimator(model, X, labels)
-    by_hand = ReliabilityDisplay.from_predictions(y, model.predict_proba(X)[:, 1])
+    options = {"confidence": None}
+    by_model = ReliabilityDisplay.from_estimator(model, X, labels, **options)
+    by_hand = ReliabilityDisplay.from_predictions(
+        y, model.predict_proba(X)[:, 1], **options
+    )
     np.testing.assert_array_equal(*(d.line_.get_data() for d in (by_model, by_hand)))
     assert labels_of(by_model)[0] == "GaussianNB"
 
@@ -147,14 +150,14 @@ def bars_of(display):
 
 def test_one_extreme_prediction_does_not_set_the_axis():
     y, p = rare_events()
-    for display in (
+    display, *others = (
         ReliabilityDisplay.from_predictions(y, p),
-        ReliabilityDisplay.from_predictions(y, p / 2, before=p),
-        ReliabilityDisplay.by_group(y, p, p > 0.02),
-    ):
-        for ax in display.figure_.axes:
+        ReliabilityDisplay.from_predictions(y, p / 2, before=p, confidence=None),
+        ReliabilityDisplay.by_group(y, p, p > 0.02, confidence=None),
+    )
+    for each in (display, *others):
+        for ax in each.figure_.axes:
             assert 0.04 < ax.get_xlim()[1] < 0.11
-    display = ReliabilityDisplay.from_predictions(y, p)
     assert display.ax_.get_xlabel().split()[-3:] == ["beyond", "the", "edge)"]
 
 

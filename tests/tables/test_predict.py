@@ -59,8 +59,8 @@ def test_every_format_can_become_every_other(source, suffix, tables, data, tmp_p
         names, *rows = read_csv(plain, delimiter)
         columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     assert list(columns) == ["id", "score", "label", "weight", "region", *ADDED]
-    found = np.array([columns[name] for name in ADDED], dtype=float).T
-    assert np.array_equal(found, expected(data.scores))
+    added = np.array([columns[name] for name in ADDED], dtype=float).T
+    assert np.array_equal(added, expected(data.scores))
     assert list(columns["id"]) == list(data.ids)
     assert list(columns["region"]) == data.regions.tolist()
     assert np.array_equal(np.array(columns["score"], dtype=float), data.scores)
@@ -123,12 +123,12 @@ def test_types_and_metadata_of_parquet_stay(tmp_path):
     ).replace_schema_metadata({"made by": "someone"})
     pq.write_table(table, source)
     done = predict_table(RULE, source, out, prefix="p_")
-    found = pq.read_table(out)
+    written = pq.read_table(out)
     assert done.n_missing == 1
-    assert found.select(table.column_names).equals(table)
-    assert found.schema.metadata[b"made by"] == b"someone"
-    assert found.column_names[-3:] == ["p_" + name for name in ADDED]
-    assert found["p_lower"].to_pylist() == [
+    assert written.select(table.column_names).equals(table)
+    assert written.schema.metadata[b"made by"] == b"someone"
+    assert written.column_names[-3:] == ["p_" + name for name in ADDED]
+    assert written["p_lower"].to_pylist() == [
         RULE.bounds([1])[0, 0],
         None,
         RULE.lower[-1],
@@ -159,11 +159,11 @@ def test_each_group_is_answered_by_its_own_rule(tables, data, tmp_path):
     source = source.set_column(4, "region", pa.array(regions))
     pq.write_table(source, tmp_path / "in.parquet")
     done = predict_table(rules, tmp_path / "in.parquet", out, by="region", loss="brier")
-    found = pq.read_table(out).to_pandas()[ADDED].to_numpy()
+    added = pq.read_table(out).to_pandas()[ADDED].to_numpy()
     asked = [None if region == "" else region for region in regions]
-    assert np.array_equal(found[:, :2], rules.bounds(data.scores, asked))
+    assert np.array_equal(added[:, :2], rules.bounds(data.scores, asked))
     assert np.array_equal(
-        found[:, 2], rules.probability(data.scores, asked, loss="brier")
+        added[:, 2], rules.probability(data.scores, asked, loss="brier")
     )
     assert done.n_pooled == sum(name is None for name in rules.rule_of(asked))
     assert done.n_rest == 0
@@ -179,8 +179,8 @@ def test_small_groups_are_answered_by_the_rule_that_they_share(data, tmp_path):
     pq.write_table(table, tmp_path / "in.parquet")
     out = tmp_path / "out.parquet"
     done = predict_table(rules, tmp_path / "in.parquet", out, by="g")
-    found = pq.read_table(out).to_pandas()[ADDED[:2]].to_numpy()
-    assert np.array_equal(found, rules.bounds(data.scores, asked))
+    added = pq.read_table(out).to_pandas()[ADDED[:2]].to_numpy()
+    assert np.array_equal(added, rules.bounds(data.scores, asked))
     kinds = rules.kind_of(asked).tolist()
     assert (done.n_rest, done.n_pooled) == (kinds.count("rest"), 2)
     assert done.n_rest == 118 + (names == "east, far").sum()

@@ -181,26 +181,11 @@ def load_sample(
 ) -> Sample:
     """Read one or several columns of scores, and labels, all rows, into memory.
 
-    Parameters
-    ----------
-    files, label, pos_label, weight, drop_missing, dialect, temp, progress
-        As for `fit_table`.
-    columns : sequence of str
-        Columns of scores, or patterns: one for two classes, else one per class. A
-        column whose name ends with a label belongs to that class; if no name does, they
-        belong to the classes in ascending order.
-    kind : str, default=None
-        What the columns hold: "probability", "log-odds" or "margin". None:
-        probabilities if all rows look like probabilities, else margins.
-    fold : str, default=None
-        Column of folds.
-    purpose : str, default="fit"
-        What messages say that the rows are for.
-
-    Returns
-    -------
-    Sample
-        The rows that lack nothing.
+    `columns` are names or patterns: one for two classes, else one per class. A column
+    whose name ends with a label belongs to that class; if no name does, they belong to
+    the classes in ascending order. They hold what `kind` says; without it
+    probabilities, if all rows look like probabilities, else margins. Messages say that
+    rows are for the `purpose`; the other options are those of `fit_table`.
     """
     if kind is not None:
         validation.check_choice(kind, KINDS, "kind")

@@ -52,6 +52,7 @@ def test_page_is_well_formed_small_and_loads_nothing(text):
         "Calibration report: three of them",
         "Before and after",
         "Figures",
+        "Bands of the confidence",
         "Classes, largest |z| first",
         "Groups, largest |z| first",
         "Guarantees and limits",

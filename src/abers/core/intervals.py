@@ -86,5 +86,5 @@ def exact_limits(
     need("scipy", what="a confidence interval")
     from scipy.special import betaincinv
 
-    zeros = np.maximum(n - k, 1)
+    zeros = np.where(k < n, n - k, 1)
     return np.where(k < n, 1 - betaincinv(zeros, k + 1, level), 1.0)

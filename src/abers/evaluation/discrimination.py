@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from abers.core.auc import auc_of
+from abers.core.diagram import Diagram
+from abers.evaluation.metrics import PairedChange
+from abers.losses import paired_difference
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from abers.core.diagram import Diagram
+    from numpy.typing import NDArray
+
     from abers.evaluation.counts import Counted
     from abers.validation import FloatArray
 
@@ -199,3 +205,34 @@ def _ks(diagram: Diagram, sizes: tuple[float, float]) -> Estimate:
     value = float(abs(zeros - ones).max())
     margin = KOLMOGOROV * math.sqrt(1 / sizes[0] + 1 / sizes[1])
     return Estimate(value, max(value - margin, 0.0), min(value + margin, 1.0))
+
+
+def paired_auc(
+    labels: NDArray[np.bool_],
+    before: FloatArray,
+    after: FloatArray,
+    weights: FloatArray | None = None,
+) -> PairedChange:
+    """Compare the AUC of two columns of the same rows, by DeLong's paired error.
+
+    >>> labels = np.array([False, False, True, True])
+    >>> change = paired_auc(labels, np.array([1.0, 3, 2, 4]), np.array([1.0, 2, 3, 4]))
+    >>> change.before, change.after, round(change.standard_error, 4)  # √(1/16 + 1/16)
+    (0.75, 1.0, 0.3536)
+    """
+    w = np.ones(labels.size) if weights is None else weights
+    areas, places = [], []
+    for column in (before, after):
+        diagram = Diagram.from_rows(column, labels, sample_weight=weights)
+        among_zeros, among_ones = placements(diagram)
+        at = np.searchsorted(diagram.scores, column).clip(max=diagram.scores.size - 1)
+        areas.append(auc_of(diagram))
+        places.append(np.where(labels, among_zeros[at], among_ones[at]))
+    errors = [
+        paired_difference(places[1][rows], places[0][rows], w[rows])[1]
+        if rows.any()
+        else math.nan
+        for rows in (labels, ~labels)
+    ]
+    first, second = areas
+    return PairedChange(first, second, second - first, math.hypot(*errors))

@@ -12,19 +12,20 @@ import numpy as np
 
 from abers import validation
 from abers.core.auc import auc_of
-from abers.core.group_names import as_groups
+from abers.core.calibrator import Calibrator
 from abers.core.inverted import effective_rows, effective_size, mann_whitney
 from abers.core.merging import LOSSES
 from abers.core.own_weight import RuleWithDiagram
+from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData
 from abers.evaluation.bands import band_of_rows
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
 from abers.evaluation.counts import count_columns
 from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
-from abers.evaluation.discrimination import discrimination_of
+from abers.evaluation.discrimination import discrimination_of, paired_auc
 from abers.evaluation.drift import drift_of
-from abers.evaluation.groups import evaluate_groups
+from abers.evaluation.groups import columns_of_groups, evaluate_groups
 from abers.evaluation.in_sample import in_sample
 from abers.evaluation.metrics import (
     bound_widths,
@@ -32,10 +33,12 @@ from abers.evaluation.metrics import (
     paired_change,
     skill_of,
 )
-from abers.evaluation.predictor import predictions_of
+from abers.evaluation.predictor import predictions_of, what_is_before
 from abers.evaluation.provenance import provenance_of
 from abers.evaluation.reliability import consistency_of, decomposition_of
+from abers.evaluation.score_bands import edges_of, score_bands
 from abers.formatting import Printout, as_json, label_as_json
+from abers.losses import SCORING_LOSSES
 from abers.storage.atomic import replace_text
 from abers.thresholds import SIGNIFICANCE
 
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
     from abers.core.group_names import Group
     from abers.core.guarantees import Guarantee
     from abers.core.predictions import Predictions
-    from abers.core.rule import Rule
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.classwise import ClassEvaluation
     from abers.evaluation.counts import Counted, Counts
@@ -60,12 +62,13 @@ if TYPE_CHECKING:
     from abers.evaluation.metrics import BoundWidths, ColumnCalibration, PairedChange
     from abers.evaluation.provenance import Provenance
     from abers.evaluation.reliability import ConsistencyBand, Decomposition
+    from abers.evaluation.score_bands import ScoreBand
     from abers.validation import FloatArray, IntArray
 
 
 MOST_POINTS = 500  # of a curve in a dictionary
 MOST_COUNTED = 12  # groups drawn at most
-NOT_IN_JSON = ("rule", "comparison", "counted_groups")
+NOT_IN_JSON = ("rule", "comparison", "challenger", "counted_groups")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,13 @@ class Calibration:
         A 95 % confidence band of the calibration curve: over the score if there is one
         rule (over the negated score if the rule falls), else over the probabilities
         after. None with more than two classes.
+    score_bands : tuple of ScoreBand
+        Mean predictions and observed rates by ranges of the score if there is one rule,
+        else of the probabilities after; with more than two classes, of those of the top
+        label.
+    before_is : str or None
+        What the probabilities before calibration are: those given, the scores of a
+        rule, or the mean of the probabilities of K models.
     classwise_error, classwise_error_before : float
         The classwise ECE: the mean over classes of the ECE, each against the rest, with
         10 bins. NaN with two classes.
@@ -169,6 +179,8 @@ class Calibration:
     after: ColumnCalibration
     consistency: ConsistencyBand
     band: CalibrationBand | None
+    score_bands: tuple[ScoreBand, ...]
+    before_is: str | None
     classwise_error: float = math.nan
     classwise_error_before: float = math.nan
 
@@ -189,6 +201,27 @@ class DecisionCurves:
     net_benefit_before: DecisionCurve | None
     cost: CostCurve
     cost_before: CostCurve | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Challenger:
+    """A second predictor of the same rows; changes are from the first to it.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        Of the second predictor.
+    log, brier : PairedChange
+        Losses, paired over rows.
+    auc : PairedChange or None
+        With DeLong's standard error for two columns of the same rows; None with more
+        than two classes.
+    """
+
+    evaluation: Evaluation
+    log: PairedChange
+    brier: PairedChange
+    auc: PairedChange | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -245,6 +278,8 @@ class Evaluation:
         Hashes, versions, and what the rules were fitted to.
     comparison : Comparison or None
         As passed by the user.
+    challenger : Challenger or None
+        A second predictor of the same rows, if one was given.
     rule : Rule or None
         The rule evaluated, if there is one.
     score_quantiles : ndarray of shape (101,) or None
@@ -276,6 +311,7 @@ class Evaluation:
     guarantee: Guarantee | None
     provenance: Provenance
     comparison: Any
+    challenger: Challenger | None
     rule: Rule | None
     score_quantiles: FloatArray | None
     loss: LossName
@@ -305,6 +341,14 @@ class Evaluation:
             plain["ranking"][name] = as_json(getattr(self.ranking, name))
         comparison = self.comparison
         plain["comparison"] = None if comparison is None else comparison.to_dict()
+        plain["challenger"] = None
+        if (challenger := self.challenger) is not None:
+            plain["challenger"] = {
+                "evaluation": challenger.evaluation.to_dict(),
+                "log": as_json(challenger.log),
+                "brier": as_json(challenger.brier),
+                "auc": as_json(challenger.auc),
+            }
         return plain
 
     def to_html(
@@ -390,8 +434,10 @@ def evaluate(
     y: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
+    groups: Any = None,
     before: ArrayLike | None = None,
+    bands: int | ArrayLike = 10,
+    challenger: Any = None,
     comparison: Any = None,
     loss: LossName = "log",
     name: str | None = None,
@@ -416,12 +462,20 @@ def evaluate(
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows. A row of weight w counts as w rows in means, and as one row
         in standard errors.
-    groups : array-like of shape (n,), default=None
-        The group of each row; each group is evaluated.
+    groups : array-like of shape (n,), mapping or data frame, default=None
+        The group of each row; each group is evaluated. Several columns have names:
+        `{"region": …, "product": …}`, or a data frame; for a rule set the first one has
+        its groups. P-values are corrected for the groups of all columns.
     before : array-like of shape (n,) or (n, C), default=None
         Probabilities before calibration. By default, the scores of a rule or
         calibrator, if they are probabilities; for our classifiers, the mean probability
         of their models.
+    bands : int or array-like, default=10
+        How many score bands of about equal size; or the scores at which all bands but
+        the first start (probabilities, if no single rule reads scores).
+    challenger : predictor or array-like, default=None
+        A second predictor that takes the same `X`, or its probabilities for these rows,
+        to be set against the first.
     comparison : Comparison, default=None
         The result of `compare`, to show on the page.
     loss : {"log", "brier"}, default="log"
@@ -468,51 +522,147 @@ def evaluate(
     validation.check_choice(loss, LOSSES, "loss")
     held_out = validation.as_flag(held_out, "held_out")
     weights, has_weight = _weights(sample_weight, y)
-    names = _names(groups, y, has_weight)
+    columns = {} if groups is None else columns_of_groups(groups)
+    first: Any = next(iter(columns.values()), None)
+    options: dict[str, Any] = {"loss": loss, "counted": has_weight, "groups": first}
+    columns = _with_weight(columns, y, has_weight)
     predictions = predictions_of(
-        predictor,
-        X,
-        y,
-        groups=groups,
-        before=before,
-        loss=loss,
-        counted=has_weight,
-        pos_label=pos_label,
-        classes=classes,
+        predictor, X, y, before=before, pos_label=pos_label, classes=classes, **options
     )
+    facts: dict[str, Any] = {
+        "total_weight": None if weights is None else _total(sample_weight),
+        "held_out": held_out,
+        "bands": bands,
+    }
+    before_is = None
+    if predictions.before is not None:
+        before_is = what_is_before(predictor, X, before)
+    evaluation = replace(
+        _evaluated(
+            predictor, predictions, weights, columns, before_is=before_is, **facts
+        ),
+        name=name,
+        comparison=comparison,
+    )
+    if challenger is None:
+        return evaluation
+    second, second_X = challenger, X
+    labels: dict[str, Any] = {"pos_label": predictions.pos_label}
+    if not _is_predictor(challenger):
+        second, second_X = None, challenger
+        n_given = _length(challenger, "challenger")
+        validation.check_length(n_given, _length(y), "challenger", "labels")
+        if np.ndim(challenger) > 1:
+            labels = {"classes": list(predictions.classes), "pos_label": pos_label}
+    other = predictions_of(second, second_X, y, **labels, **options)
+    return replace(
+        evaluation,
+        challenger=_challenger(
+            predictions, other, weights, _evaluated(second, other, weights, {}, **facts)
+        ),
+    )
+
+
+def _is_predictor(thing: Any) -> bool:
+    """Tell a predictor from probabilities."""
+    kinds = Rule | RuleSet | Calibrator
+    return isinstance(thing, kinds) or hasattr(thing, "predict_proba")
+
+
+def _challenger(
+    first: Predictions,
+    second: Predictions,
+    weights: FloatArray | None,
+    evaluation: Evaluation,
+) -> Challenger:
+    """Set a second predictor against the first."""
+    if first.probabilities.shape != second.probabilities.shape:
+        msg = (
+            "challenger must have the rows and classes of the predictor, "
+            f"{first.probabilities.shape}; got {second.probabilities.shape}."
+        )
+        raise InvalidData(msg)
+    log, brier = (
+        paired_change(first.row_losses(loss), second.row_losses(loss), weights)
+        for loss in SCORING_LOSSES
+    )
+    area = None
+    if first.shown is not None:
+        (labels, p), (_, q) = first.column(), second.column()
+        area = paired_auc(labels, p, q, weights)
+    return Challenger(evaluation, log, brier, area)
+
+
+def _evaluated(
+    predictor: Any,
+    predictions: Predictions,
+    weights: FloatArray | None,
+    columns: Mapping[str | None, list[Group | None]],
+    *,
+    total_weight: float | None,
+    held_out: bool,
+    bands: int | ArrayLike,
+    before_is: str | None = None,
+) -> Evaluation:
+    """Evaluate predictions with their labels."""
     counts = count_columns(predictions, weights)
     bounds = predictions.column_bounds()
-    group_results, counted_groups = _groups(predictor, predictions, names, weights)
+    rule_set = predictor if isinstance(predictor, RuleSet) else None
+    groups, counted_groups = evaluate_groups(
+        columns, predictions, weights, rule_set=rule_set
+    )
+    calibration = replace(
+        _calibration(predictions, counts, weights),
+        score_bands=_score_bands(predictions, counts, weights, bands),
+        before_is=before_is,
+    )
     is_binary = predictions.shown is not None
     return Evaluation(
-        name=name,
+        name=None,
         n_rows=predictions.n_rows,
         classes=predictions.classes,
         pos_label=predictions.pos_label,
         n_positives=int(predictions.column().labels.sum()) if is_binary else None,
-        total_weight=None if weights is None else _total(sample_weight),
+        total_weight=total_weight,
         effective_rows=None if weights is None else effective_size(weights),
         held_out=held_out,
         in_sample=in_sample(predictions),
         losses=_losses(predictions, counts, weights),
         ranking=_ranking(predictions, counts, weights),
-        calibration=_calibration(predictions, counts, weights),
+        calibration=calibration,
         decisions=_decisions(counts) if is_binary else None,
         drift=_drift(predictions, weights),
         widths=None if bounds is None else bound_widths(bounds, sample_weight=weights),
         interval_widths=_interval_widths(predictions, weights),
-        groups=group_results,
+        groups=groups,
         by_class=() if is_binary else evaluate_classes(predictions, weights),
         guarantee=predictions.guarantee,
         provenance=provenance_of(predictions, weights),
-        comparison=comparison,
+        comparison=None,
+        challenger=None,
         rule=_only_rule(predictions),
         score_quantiles=None
         if counts.scores is None
         else counts.scores.diagram.score_quantiles,
         loss=predictions.loss,
-        counted_groups=counted_groups,
+        counted_groups=counted_groups[:MOST_COUNTED],
     )
+
+
+def _score_bands(
+    predictions: Predictions,
+    counts: Counts,
+    weights: FloatArray | None,
+    bands: int | ArrayLike,
+) -> tuple[ScoreBand, ...]:
+    """Cut the scores of the only rule into bands, or the probabilities."""
+    scores = predictions.column_scores()
+    if _only_rule(predictions) is None or scores is None or counts.scores is None:
+        scores = predictions.column().probabilities
+        edges = edges_of(bands, counts.after.diagram)
+    else:
+        edges = edges_of(bands, counts.scores.diagram)
+    return score_bands(predictions, scores, edges, weights)
 
 
 def _losses(
@@ -611,6 +761,8 @@ def _calibration(
         after=column_calibration(after),
         consistency=consistency_of(diagram, scatter=after.scatter),
         band=None,
+        score_bands=(),
+        before_is=None,
     )
     if predictions.shown is not None:
         return replace(calibration, band=_band(predictions, weights))
@@ -667,20 +819,6 @@ def _interval_widths(
     return bound_widths(rule.interval(scores), sample_weight=weights)
 
 
-def _groups(
-    predictor: Any,
-    predictions: Predictions,
-    names: list[Group | None] | None,
-    weights: FloatArray | None,
-) -> tuple[tuple[GroupEvaluation, ...], tuple[CountedGroup, ...]]:
-    """Return the metrics of each group, and the predictions of those to draw."""
-    if names is None:
-        return (), ()
-    rule_set = predictor if isinstance(predictor, RuleSet) else None
-    groups, columns = evaluate_groups(names, predictions, weights, rule_set=rule_set)
-    return groups, columns[:MOST_COUNTED]
-
-
 def _only_rule(predictions: Predictions) -> Rule | None:
     """Return the rule of the scores, if there is exactly one."""
     if predictions.shown is None or len(predictions.source.rules) != 1:
@@ -710,21 +848,23 @@ def _weights(
     return weights[has_weight], None if has_weight.all() else has_weight
 
 
-def _names(
-    groups: ArrayLike | None, y: ArrayLike, has_weight: NDArray[np.bool_] | None
-) -> list[Group | None] | None:
-    """Return the group of each row with positive weight."""
-    if groups is None:
-        return None
-    names = as_groups(groups)
-    validation.check_length(len(names), _length(y), "groups", "labels")
+def _with_weight(
+    columns: dict[str | None, list[Group | None]],
+    y: ArrayLike,
+    has_weight: NDArray[np.bool_] | None,
+) -> dict[str | None, list[Group | None]]:
+    """Return the groups of the rows that have weight, by column."""
+    for column, names in columns.items():
+        what = "groups" if column is None else f"groups[{column!r}]"
+        validation.check_length(len(names), _length(y), what, "labels")
     if has_weight is None:
-        return names
-    return [name for name, counts in zip(names, has_weight, strict=True) if counts]
+        return columns
+    kept = np.flatnonzero(has_weight).tolist()
+    return {column: [names[row] for row in kept] for column, names in columns.items()}
 
 
-def _length(y: ArrayLike) -> int:
-    if not isinstance(y, Sized):
-        msg = f"y must be one column of labels; got {shortened(y)}."
+def _length(values: Any, name: str = "y") -> int:
+    if not isinstance(values, Sized):
+        msg = f"{name} must have a value for each row; got {shortened(values)}."
         raise InvalidData(msg)
-    return len(y)
+    return len(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -11,10 +12,12 @@ import numpy as np
 from abers import validation
 from abers.core.auc import auc_of
 from abers.core.group_names import as_groups, rows_by_group
+from abers.errors import InvalidData
 from abers.evaluation.calibration_tests import are_few, holm, two_sided_p, z_score
 from abers.evaluation.counts import counted, diagram_of
 from abers.evaluation.drift import drift_of
 from abers.evaluation.metrics import auc, calibration_error_of
+from abers.formatting import group_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
     from abers.core.diagram import Diagram
     from abers.core.group_names import Group
     from abers.core.predictions import Predictions
+    from abers.core.rule import Rule
     from abers.core.rule_set import RuleSet
+    from abers.evaluation.counts import Counted
     from abers.validation import FloatArray
 
 Value = TypeVar("Value")
@@ -119,6 +124,11 @@ class PartEvaluation:
     small: bool  # fewer than five events or non-events expected and observed
 
     @property
+    def label(self) -> str:
+        """The name as people read it."""
+        return group_name(self.name)
+
+    @property
     def z(self) -> float:
         """The difference in standard errors."""
         return z_score(self.difference, self.standard_error)
@@ -129,7 +139,7 @@ class PartEvaluation:
         name: Any,
         predictions: Predictions,
         weights: FloatArray | None,
-        column: Diagram,
+        diagram: Diagram,
         **own: Any,
     ) -> Self:
         """Compute the common metrics; `own` are the fields of the subclass."""
@@ -153,7 +163,7 @@ class PartEvaluation:
             p_value=two_sided_p(z_score(mean - rate, error)),
             log_loss=mean_of(predictions.row_losses("log"), w),
             brier_loss=mean_of(predictions.row_losses("brier"), w),
-            calibration_error=calibration_error_of(column),
+            calibration_error=calibration_error_of(diagram),
             mean_prediction_before=mean_before,
             log_loss_before=log_before,
             brier_loss_before=brier_before,
@@ -219,67 +229,110 @@ class GroupEvaluation(PartEvaluation):
         Which rule of a rule set was applied: "own", "rest" or "pooled".
     small : bool
         Fewer than five events or non-events expected and observed.
+    column : str or None
+        The column of the group, if columns have names.
     """
 
     n_positives: int
     observed_rate_before: float
     drift: float | None
     mean_width: float
-    rule: str | None
+    rule: str | None = None
+    column: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name as people read it, after that of its column if that has one."""
+        name = group_name(self.name)
+        return name if self.column is None else f"{self.column} = {name}"
 
 
 class CountedGroup(NamedTuple):
     """The probabilities of a group, counted like a whole column."""
 
-    name: Group | None  # None: rows without a group
+    name: Any  # None: rows without a group
     diagram: Diagram
     scatter: FloatArray | None
 
 
+def columns_of_groups(groups: Any) -> dict[str | None, list[Group | None]]:
+    """Return the group of each row in each column; a single one has no name."""
+    if isinstance(groups, Mapping):
+        named = groups
+    elif hasattr(groups, "columns"):  # a data frame
+        named = {column: groups[column] for column in groups.columns}
+    else:
+        return {None: as_groups(groups)}
+    if not named:
+        msg = "groups must have at least one column; got none."
+        raise InvalidData(msg)
+    return {str(column): as_groups(values) for column, values in named.items()}
+
+
 def evaluate_groups(
-    names: Sequence[Group | None],
+    columns: Mapping[str | None, Sequence[Group | None]],
     predictions: Predictions,
     weights: FloatArray | None = None,
     *,
     rule_set: RuleSet | None = None,
 ) -> tuple[tuple[GroupEvaluation, ...], tuple[CountedGroup, ...]]:
-    """Evaluate and count each group; the largest |z| first, small groups come last."""
-    rows_of = rows_by_group(names)
-    every: Any = list(rows_of)
-    kinds = [None] * len(every) if rule_set is None else rule_set.kind_of(every)
-    rule = predictions.column_rule()
-    groups, columns = [], {}
-    for (name, rows), kind in zip(rows_of.items(), kinds, strict=True):
-        part = predictions.taken(rows)
-        w = None if weights is None else weights[rows]
-        labels, p = part.column()
-        columns[name] = column = counted(labels, p, w)
-        own = rule if rule_set is None else rule_set[name]
-        scores = part.column_scores()
-        area, drift = auc_of(column.diagram), None
-        if scores is not None and own is not None and part.shown is not None:
-            area = auc(scores, labels, sample_weight=w)
-            drift = drift_of(own, scores, w)
-        ones = np.ones(rows.size) if w is None else w
-        rate_before = width = math.nan
-        if (earlier := part.earlier) is not None:
-            rate_before = mean_of(earlier.column().labels, ones)
-        if (bounds := part.column_bounds()) is not None:
-            width = mean_of(bounds[:, 1] - bounds[:, 0], ones)
-        groups.append(
-            GroupEvaluation.of(
-                name,
-                part,
-                w,
-                column.diagram,
-                n_rows=rows.size,
-                n_positives=int(labels.sum()),
-                observed_rate_before=rate_before,
-                auc=area,
-                drift=None if drift is None else drift.psi,
-                mean_width=width,
-                rule=kind,
-            )
+    """Evaluate and count each group; the largest |z| first, small groups come last.
+
+    The first column has the groups of the rule set.
+    """
+    groups: list[GroupEvaluation] = []
+    counts: dict[Any, Counted] = {}
+    for place, (column, names) in enumerate(columns.items()):
+        rows_of = rows_by_group(names)
+        rules = rule_set if place == 0 else None
+        every: Any = list(rows_of)
+        kinds = [None] * len(every) if rules is None else rules.kind_of(every)
+        for (name, rows), kind in zip(rows_of.items(), kinds, strict=True):
+            part = predictions.taken(rows)
+            w = None if weights is None else weights[rows]
+            counts[column, name] = column_counts = counted(*part.column(), w)
+            rule = predictions.column_rule() if rules is None else rules[name]
+            diagram = column_counts.diagram
+            group = _evaluated(name, part, w, diagram, rule)
+            groups.append(replace(group, rule=kind, column=column))
+    worst = ordered(groups)
+    return worst, tuple(
+        CountedGroup(
+            group.name if group.column is None else group.label,
+            *counts[group.column, group.name][:2],
         )
-    every = ordered(groups)
-    return every, tuple(CountedGroup(g.name, *columns[g.name][:2]) for g in every)
+        for group in worst
+    )
+
+
+def _evaluated(
+    name: Group | None,
+    part: Predictions,
+    weights: FloatArray | None,
+    diagram: Diagram,
+    rule: Rule | None,
+) -> GroupEvaluation:
+    """Evaluate one group, its probabilities counted."""
+    labels, scores = part.column().labels, part.column_scores()
+    area, drift = auc_of(diagram), None
+    if scores is not None and rule is not None and part.shown is not None:
+        area = auc(scores, labels, sample_weight=weights)
+        drift = drift_of(rule, scores, weights)
+    w = np.ones(labels.size) if weights is None else weights
+    rate_before = width = math.nan
+    if (earlier := part.earlier) is not None:
+        rate_before = mean_of(earlier.column().labels, w)
+    if (bounds := part.column_bounds()) is not None:
+        width = mean_of(bounds[:, 1] - bounds[:, 0], w)
+    return GroupEvaluation.of(
+        name,
+        part,
+        weights,
+        diagram,
+        n_rows=labels.size,
+        n_positives=int(labels.sum()),
+        observed_rate_before=rate_before,
+        auc=area,
+        drift=None if drift is None else drift.psi,
+        mean_width=width,
+    )

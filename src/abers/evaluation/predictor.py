@@ -83,6 +83,20 @@ def predictions_of(
     return predictions if counted is None else predictions.taken(counted)
 
 
+def what_is_before(predictor: Any, X: Any, before: object) -> str:
+    """Say what the probabilities before calibration are."""
+    if before is not None:
+        return "the probabilities given as those before"
+    predictor, _ = unwrapped(predictor, X)
+    if isinstance(predictor, Rule | RuleSet):
+        return "the scores"
+    models = len(getattr(predictor, "estimators_", ()))
+    models = getattr(predictor, "n_models", models)
+    if models > 1:
+        return f"the mean of the probabilities of {models} models"
+    return "the probabilities of the model"
+
+
 def predictions_without_labels(predictor: Any, X: Any) -> Predictions:
     """Predict rows by a calibrator or a classifier."""
     predictor, X = unwrapped(predictor, X)

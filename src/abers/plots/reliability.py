@@ -268,7 +268,7 @@ class ReliabilityDisplay(_base.Display):
         validation.check_length(len(names), predictions.n_rows, "groups", "p")
         predictions, weights, rows = with_weight(predictions, sample_weight)
         names = [names[row] for row in rows]
-        every, columns = evaluate_groups(names, predictions, weights)
+        every, columns = evaluate_groups({None: names}, predictions, weights)
         panels = panels_of(columns[:MOST], confidence)
         display = Panels(panels, left_out=len(every) - len(panels))
         return display.plot(ax=ax, theme=theme)

@@ -49,6 +49,7 @@ def of_sections(evaluation: Evaluation) -> dict[str, list[PageFigure]]:
     return {
         "opening": [first],
         "figures": others,
+        "challenger": of_challenger(evaluation),
         "decisions": of_decisions(evaluation),
         "groups": of_groups(evaluation),
     }
@@ -103,6 +104,25 @@ def of_groups(evaluation: Evaluation) -> list[PageFigure]:
             f"{_observed_by_predicted(evaluation)} in each group, in the order of the "
             f"table{', the first twelve' if left_out else ''}. Where many points in a "
             "row lie outside the band, the probabilities are wrong for this group.",
+        )
+    ]
+
+
+def of_challenger(evaluation: Evaluation) -> list[PageFigure]:
+    """Draw the reliability of two predictors side by side."""
+    if evaluation.challenger is None:
+        return []
+    named = {"champion": evaluation, "challenger": evaluation.challenger.evaluation}
+    panels = [
+        Panel(name, e.calibration.after.curve, e.calibration.consistency, e.n_rows)
+        for name, e in named.items()
+    ]
+    return [
+        _figure(
+            Panels(panels, what="predictors"),
+            "Reliability of champion and challenger",
+            f"{_observed_by_predicted(evaluation)} of both, each with the band in "
+            "which the curve would lie if its probabilities were calibrated.",
         )
     ]
 

@@ -31,7 +31,6 @@ from abers.formatting import (
 )
 from abers.report import comparison_text
 from abers.report.document import (
-    LONGEST,
     LONGEST_CELL,
     MOST_ROWS,
     Document,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from abers.evaluation.discrimination import Estimate
-    from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.evaluate import Challenger, Evaluation
     from abers.evaluation.groups import PartEvaluation
     from abers.evaluation.metrics import PairedChange
 
@@ -96,6 +95,17 @@ CALIBRATION_NOTE = (
     "The calibration test sees every error that a monotone map would correct; its "
     "p-value is at least 1/201."
 )
+BAND_NOTE = (
+    "A mean prediction agrees if it lies in the 95 % interval of the observed rate "
+    "(Clopper and Pearson). Each interval is for one band: of ten right bands, at "
+    "least one disagrees in up to 40 % of reports. The calibration test is for all "
+    "rows at once."
+)
+CHALLENGER_NOTE = (
+    "Both predict the same rows. Differences are paired over rows, ± one standard "
+    "error; that of the AUC is DeLong's for two correlated curves. Below the "
+    "differences each is shown alone. The rest of this page is about the champion."
+)
 DECISIONS_NOTE = (
     "Acting where the probability is at least a threshold t means that one false "
     "positive costs t / (1 \N{MINUS SIGN} t) times as much as one false negative. With "
@@ -145,8 +155,10 @@ def document(
         headline(evaluation),
         summary(evaluation),
         [
+            *_challenger(evaluation),
             _quality(evaluation),
             Section("Figures", figures="figures"),
+            _bands(evaluation),
             *_classes(evaluation),
             *_decisions(evaluation),
             *_groups(evaluation),
@@ -164,7 +176,27 @@ def _quality(evaluation: Evaluation) -> Section:
     if (comparison := evaluation.comparison) is not None:
         tables = [*comparison_text.tables(comparison), *tables]
         notes = [comparison.how, *comparison_text.infinite_note(comparison), *notes]
+    if (before := evaluation.calibration.before_is) is not None:
+        notes.insert(0, f"Before: {before}.")
     return Section(heading(evaluation), tables=tables, notes=notes)
+
+
+def _challenger(evaluation: Evaluation) -> list[Section]:
+    if (challenger := evaluation.challenger) is None:
+        return []
+    table = challenger_table(evaluation, challenger)
+    return [
+        Section("Champion and challenger", [], "challenger", [table], [CHALLENGER_NOTE])
+    ]
+
+
+def _bands(evaluation: Evaluation) -> Section:
+    over = "score" if evaluation.rule is not None else "probability"
+    if not _is_binary(evaluation):
+        over = "confidence"
+    return Section(
+        f"Bands of the {over}", [], "", [band_table(evaluation)], [BAND_NOTE]
+    )
 
 
 def _classes(evaluation: Evaluation) -> list[Section]:
@@ -185,11 +217,12 @@ def _decisions(evaluation: Evaluation) -> list[Section]:
 def _groups(evaluation: Evaluation) -> list[Section]:
     if not evaluation.groups:
         return []
+    columns = dict.fromkeys(group.column for group in evaluation.groups)
     return [
         Section(
             "Groups, largest |z| first",
             figures="groups",
-            tables=[group_table(evaluation)],
+            tables=[group_table(evaluation, column=column) for column in columns],
             notes=[group_note(evaluation)],
         )
     ]
@@ -388,12 +421,13 @@ def _left(evaluation: Evaluation) -> str:
 
 
 def summary(evaluation: Evaluation) -> list[str]:
-    """Return the sentences above all tables: three, and one on groups."""
+    """Return the sentences above all tables."""
     return [
         _means(evaluation),
         _losses(evaluation),
         _scope(evaluation),
         *_worst_group(evaluation),
+        *_challenged(evaluation),
     ]
 
 
@@ -513,10 +547,25 @@ def _worst_group(evaluation: Evaluation) -> list[str]:
     text = (
         f"In {len(off)} of {count(len(large), 'group')} the {_mean_name(evaluation)} "
         f"differs significantly from the {_rate_name(evaluation)}, most in "
-        f"{group_name(worst.name, LONGEST)}: {percent(worst.mean_prediction)} against "
+        f"{cut(worst.label)}: {percent(worst.mean_prediction)} against "
         f"{percent(worst.observed_rate)}."
     )
     return [text]
+
+
+def _challenged(evaluation: Evaluation) -> list[str]:
+    """Say whether a challenger is better."""
+    if (challenger := evaluation.challenger) is None:
+        return []
+    loss = challenger.log
+    losses = f"log loss {cost(loss.before)} → {cost(loss.after)}"
+    if math.isnan(loss.difference):
+        return ["The challenger and the champion both have an infinite log loss."]
+    losses += f" ({change(loss.difference, loss.standard_error)})"
+    if not loss.is_significant:
+        return [f"The challenger does not differ significantly: {losses}."]
+    better = "better" if loss.difference < 0 else "worse"
+    return [f"The challenger is {better}: {losses}."]
 
 
 def _significant(
@@ -667,6 +716,69 @@ def _loss_table(evaluation: Evaluation) -> Table:
     return Table("Losses; skill is the gain over the base rate", head, rows)
 
 
+def challenger_table(evaluation: Evaluation, challenger: Challenger) -> Table:
+    """Set two predictors side by side."""
+    changes = {"log loss": challenger.log, "Brier loss": challenger.brier}
+    if challenger.auc is not None:
+        changes["AUC"] = challenger.auc
+    rows = [
+        [
+            name,
+            cost(it.before),
+            cost(it.after),
+            change(it.difference, it.standard_error),
+        ]
+        for name, it in changes.items()
+    ]
+    columns = [e.calibration.after for e in (evaluation, challenger.evaluation)]
+    alone: Writers = {
+        _mean_name(evaluation): lambda c: percent(c.mean_prediction),
+        _error_name(evaluation): lambda c: cost(c.calibration_error),
+        "slope": lambda c: plus_minus(
+            c.recalibration.slope, c.recalibration.slope_error
+        ),
+        "calibration test, p": lambda c: p_value(c.test.p_value),
+    }
+    rows += [[name, *map(write, columns), ""] for name, write in alone.items()]
+    rate = f"{_rate_name(evaluation)} {percent(evaluation.calibration.observed_rate)}"
+    head = ["", "champion", "challenger", "difference"]
+    return Table(f"Two predictors of the same rows; {rate}", head, rows)
+
+
+def band_table(evaluation: Evaluation) -> Table:
+    """Show mean predictions and observed rates by bands, the highest first."""
+    calibration = evaluation.calibration
+    right = "positives" if _is_binary(evaluation) else "right"
+    columns: Writers = {
+        "band": lambda b: _band_name(b.start, b.end),
+        "rows": lambda b: f"{b.n_rows:,}",
+        right: lambda b: f"{b.n_positives:,}",
+    }
+    if calibration.before is not None:
+        columns["mean before"] = lambda b: percent(b.mean_prediction_before)
+    columns |= {
+        _mean_name(evaluation): lambda b: percent(b.mean_prediction),
+        _rate_name(evaluation): lambda b: percent(b.observed_rate.value),
+        "95 % interval": lambda b: (
+            f"{percent(b.observed_rate.lower)} to {percent(b.observed_rate.upper)}"
+        ),
+        "agrees": lambda b: "yes" if b.agrees else "NO",
+    }
+    bands = calibration.score_bands[::-1]
+    return Table.of(
+        bands, columns, caption=f"{count(len(bands), 'band')}, highest first"
+    )
+
+
+def _band_name(start: float, end: float) -> str:
+    """Name the range of a band: "below 0.25", "0.25 to 0.5", "from 0.5"."""
+    if math.isinf(start) and math.isinf(end):
+        return "all"
+    if start == -math.inf:
+        return f"below {end:.4g}"
+    return f"from {start:.4g}" if end == math.inf else f"{start:.4g} to {end:.4g}"
+
+
 def _calibration_table(evaluation: Evaluation) -> Table:
     calibration = evaluation.calibration
     error, when = _error_name(evaluation), _before_and_after
@@ -723,11 +835,16 @@ def cost_table(evaluation: Evaluation) -> Table | None:
     )
 
 
-def group_table(evaluation: Evaluation, *, brief: bool = False) -> Table:
-    """Show the groups, the largest |z| first."""
-    groups = evaluation.groups
+def group_table(
+    evaluation: Evaluation, *, column: str | None = None, brief: bool = False
+) -> Table:
+    """Show the groups of a column, or briefly of all, the largest |z| first."""
+    groups = [g for g in evaluation.groups if brief or g.column == column]
+    of = "group" if column is None else shorten(column, LONGEST_CELL)
     columns: Writers = {
-        "group": lambda g: group_name(g.name, LONGEST_CELL) + _few(g),
+        of: lambda g: (
+            shorten(g.label if brief else group_name(g.name), LONGEST_CELL) + _few(g)
+        ),
         "rows": lambda g: f"{g.n_rows:,}",
     }
     if _is_binary(evaluation):

@@ -84,8 +84,8 @@ def _facts(fitted: Stored) -> dict[str, Any]:
     }
     for kind, facts_of in by_kind.items():
         if isinstance(fitted, kind):
-            found: dict[str, Any] = facts_of(fitted)
-            return found
+            facts = facts_of(fitted)
+            return facts
     if not isinstance(fitted, Diagram | Rule | RuleSet):
         facts = dict(contents_of(fitted).facts)
         return {

@@ -272,12 +272,12 @@ def _facts(monitored: MonitorFile) -> dict[str, Any]:
 def _print(monitored: MonitorFile) -> None:
     from abers.online.alarms import ADVICE
 
-    found, run = monitored.monitor.to_dict(), monitored.run
-    printer.facts(_lines(found, run), to_stdout=True)
-    shown = found["groups"]
+    facts, run = monitored.monitor.to_dict(), monitored.run
+    printer.facts(_lines(facts, run), to_stdout=True)
+    shown = facts["groups"]
     if len(shown) > MOST_GROUPS:
         shown = sorted(shown, key=lambda group: -max(_capitals(group)))[:MOST_GROUPS]
-    raised = {(alarm["group"], alarm["test"]): alarm for alarm in found["alarms"]}
+    raised = {(alarm["group"], alarm["test"]): alarm for alarm in facts["alarms"]}
     body, colours = [], []
     for group in shown:
         name = group["group"]
@@ -287,45 +287,45 @@ def _print(monitored: MonitorFile) -> None:
             colours.append("green" if alarm is None else "bold red")
             capital = f"{group[f'capital_{test}']:,.3g}"
             heads = [title] if name is None else [f"{name}: {title}"]
-            body.append([*heads, capital, f"{found['limit']:,.4g}", result])
+            body.append([*heads, capital, f"{facts['limit']:,.4g}", result])
     printer.table(["test", "capital", "alarm at", "result"], body, colours)
-    if len(shown) < len(found["groups"]):
+    if len(shown) < len(facts["groups"]):
         printer.sentence(
             f"The {MOST_GROUPS} groups with the most capital of "
-            f"{len(found['groups']):,}; --json lists all."
+            f"{len(facts['groups']):,}; --json lists all."
         )
-    for alarm in found["alarms"]:
+    for alarm in facts["alarms"]:
         printer.sentence(f"Alarm: {alarm['sentence']}", "bold red")
-    if found["alarms"]:
+    if facts["alarms"]:
         printer.sentence(ADVICE)
     else:
-        printer.sentence("No alarm.", "" if found["stall"] else "green")
-    if found["stall"]:
-        printer.sentence(f"Stalled: {found['stall']['sentence']}", "bold red")
+        printer.sentence("No alarm.", "" if facts["stall"] else "green")
+    if facts["stall"]:
+        printer.sentence(f"Stalled: {facts['stall']['sentence']}", "bold red")
     if run.written:
         n_rows = sum(part.probabilities.size for part in run.issued)
         written = printer.count(n_rows, "row was", "rows were")
         printer.note(f"Protected probabilities of {written} written to {run.written}.")
-    if found["protected"] and found["protected"]["n_rows"]:
-        printer.sentence(found["protected"]["sentence"])
+    if facts["protected"] and facts["protected"]["n_rows"]:
+        printer.sentence(facts["protected"]["sentence"])
 
 
 def _capitals(group: dict[str, Any]) -> list[float]:
     return [group[f"capital_{test}"] for test in TITLES]
 
 
-def _lines(found: dict[str, Any], run: RunFacts) -> Iterator[tuple[str, str]]:
+def _lines(facts: dict[str, Any], run: RunFacts) -> Iterator[tuple[str, str]]:
     """Count rows and labels, and report what happened to the rest."""
-    yield "calibration rows", f"{found['n_calibration']:,}"
-    yield "rows", f"{found['n_rows']:,} ({run.n_rows:,} new)"
-    labels = f"{found['n_labels']:,} used"
-    if found["n_waiting"]:
-        labels += f", {found['n_waiting']:,} not used yet"
-    if found["n_dropped"]:
-        labels += f", {found['n_dropped']:,} dropped"
+    yield "calibration rows", f"{facts['n_calibration']:,}"
+    yield "rows", f"{facts['n_rows']:,} ({run.n_rows:,} new)"
+    labels = f"{facts['n_labels']:,} used"
+    if facts["n_waiting"]:
+        labels += f", {facts['n_waiting']:,} not used yet"
+    if facts["n_dropped"]:
+        labels += f", {facts['n_dropped']:,} dropped"
     yield "labels", f"{labels} ({run.n_labels:,} new)"
-    if found["n_early_labels"]:
-        yield "early labels", f"{found['n_early_labels']:,} of rows that have not come"
+    if facts["n_early_labels"]:
+        yield "early labels", f"{facts['n_early_labels']:,} of rows that have not come"
     if run.n_late_labels:
         yield (
             "late labels",

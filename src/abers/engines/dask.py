@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from functools import partial
 from importlib.metadata import version
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from abers import errors, validation
 from abers.errors import (
@@ -353,33 +352,37 @@ def _fit(
     metadata: Mapping[str, Any] | None = None,
 ) -> Fit:
     """Fit a rule, or a rule to each group."""
-    _dask()
+    dask = _dask()
     _check_frame(df)
     check_tags(metadata)
     columns.check(_names(df))
     increasing = validation.as_flag(increasing, "increasing")
     minimum = validation.as_count(minimum, "minimum")
-    with _Workers() as workers:
-        partitions = df[columns.names].to_delayed()
-        sent = workers.send(columns)
-        counted = workers.hold(_counted, [(each, sent) for each in partitions])
-        tallies = workers.fetch(itemgetter(0), counted)
+    partitions = df[columns.names].to_delayed()
+    sent = dask.delayed(columns, traverse=False)  # travels once to each worker
+    counted: list[Any] = []
+    with _keeping(counted):
+        counted += dask.persist(
+            *_tasks(_counted, [(each, sent) for each in partitions])
+        )
+        tallies = dask.compute(*_tasks(itemgetter(0), [(each,) for each in counted]))
         frame = CountedFrame.of(tallies, columns)
-        diagrams = _added_up(workers, counted, tallies, frame)
+        diagrams = _added_up(counted, tallies, frame)
     return frame.fit_diagrams(
         diagrams, minimum=minimum, increasing=increasing, metadata=metadata
     )
 
 
 def _added_up(
-    workers: _Workers, counted: list[Any], tallies: Iterable[str], frame: CountedFrame
+    counted: list[Any], tallies: Iterable[str], frame: CountedFrame
 ) -> dict[Group, Diagram]:
     """Fetch the diagrams of some partitions at a time, and add them."""
     total: dict[Group, Diagram] = {}
     checksums = 0
     sizes = [Tally.from_text(each).n_scores for each in tallies]
     for bundle in _bundles(counted, sizes):
-        fetched = workers.fetch(partial(_diagrams, scale=frame.scale), bundle)
+        fetching = _tasks(_diagrams, [(each, frame.scale) for each in bundle])
+        fetched = _dask().compute(*fetching)
         messages = [pair for partition in fetched for pair in partition]
         checksums += counting.checksums(message for _, message in messages)
         for group, diagram in added_up(messages).items():
@@ -410,66 +413,42 @@ def _bundles(counted: list[Any], sizes: Iterable[int]) -> Iterator[list[Any]]:
     yield bundle
 
 
-class _Workers:
-    """Tasks on the current scheduler; nothing is left there at the end."""
+def _tasks(function: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
+    call = _dask().delayed(function, pure=False)
+    return [call(*each) for each in arguments]
 
-    def __init__(self) -> None:
-        self._dask = _dask()
-        self._held: list[Any] = []
 
-    def __enter__(self) -> Self:
-        return self
+@contextmanager
+def _keeping(counted: list[Any]) -> Iterator[None]:
+    """Release in the end what stays on workers; raise the first of their failures.
 
-    def __exit__(self, *_: object) -> None:
+    Tasks that waited for the one that failed were only cancelled.
+    """
+    try:
+        yield
+    except Exception as error:
+        failed = [each for each in _futures(counted) if each.status == "error"]
+        first = failed[0].exception() if failed else error
+        if _lacks_abers(first):
+            msg = (
+                f"workers must have the abers of the driver, {version('abers')}; "
+                "they have none. Install it on the scheduler and on all workers."
+            )
+            raise MissingExtra(msg) from first
+        if first is error:
+            raise
+        raise first from first.__cause__
+    finally:
         # Not left to the garbage collector: a traceback would keep them on the cluster.
-        for future in self._futures():
+        for future in _futures(counted):
             future.release()
-        self._held.clear()
+        counted.clear()
 
-    def send(self, value: Any) -> Any:
-        """Return a value that many tasks share, and that is sent only once."""
-        return self._dask.delayed(value, traverse=False)
 
-    def hold(self, task: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Run a task for each argument; results stay where they were made."""
-        with self._explained_failures():
-            held = list(self._dask.persist(*self._tasks(task, arguments)))
-        self._held += held
-        return held
-
-    def fetch(self, task: Any, arguments: Iterable[Any]) -> tuple[Any, ...]:
-        """Run a task for each argument, and fetch the results."""
-        tasks = self._tasks(task, [(each,) for each in arguments])
-        with self._explained_failures():
-            results: tuple[Any, ...] = self._dask.compute(*tasks)
-        return results
-
-    def _futures(self) -> list[Any]:
-        """Return our futures on a cluster; other schedulers have none."""
-        distributed = sys.modules.get("distributed")
-        return distributed.futures_of(self._held) if distributed else []
-
-    @contextmanager
-    def _explained_failures(self) -> Iterator[None]:
-        """Raise the first failure: tasks that depend on it were only cancelled."""
-        try:
-            yield
-        except Exception as error:
-            failed = [each for each in self._futures() if each.status == "error"]
-            first = failed[0].exception() if failed else error
-            if _lacks_abers(first):
-                msg = (
-                    f"workers must have the abers of the driver, {version('abers')}; "
-                    "they have none. Install it on the scheduler and on all workers."
-                )
-                raise MissingExtra(msg) from first
-            if first is error:
-                raise
-            raise first from first.__cause__
-
-    def _tasks(self, task: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
-        call = self._dask.delayed(task, pure=False)
-        return [call(*each) for each in arguments]
+def _futures(counted: list[Any]) -> list[Any]:
+    """Return the futures on a cluster; other schedulers have none."""
+    distributed = sys.modules.get("distributed")
+    return distributed.futures_of(counted) if distributed else []
 
 
 def _lacks_abers(error: BaseException | None) -> bool:

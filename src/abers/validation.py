@@ -355,15 +355,6 @@ def check_type(value: object, wanted: type, name: str) -> None:
         raise InvalidType(msg)
 
 
-def check_ascending(values: FloatArray, name: str, *, ties: bool = False) -> None:
-    """Raise for falling numbers, for NaN, and for ties if these are not allowed."""
-    below, above = values[:-1], values[1:]
-    rising = above >= below if ties else above > below
-    if not rising.all() or np.isnan(values).any():
-        msg = f"{name} must be ascending{'' if ties else ' and distinct'} numbers."
-        raise InvalidData(msg)
-
-
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
     """Raise for a value that is not among the choices."""
     if value not in choices:
@@ -748,6 +739,24 @@ def class_places(y: object, classes: list[Any]) -> IntArray:
         )
         raise InvalidData(msg)
     return places
+
+
+def as_class_places(labels: object, n_rows: int, n_classes: int) -> IntArray:
+    """Return labels that are the places of classes: integers 0 … C - 1."""
+    numbers = as_numbers(labels, "labels")
+    if numbers.ndim != 1:
+        msg = f"labels must be one column; got shape {numbers.shape}."
+        raise InvalidData(msg)
+    check_length(numbers.size, n_rows, "labels", "scores")
+    bad = ~((numbers >= 0) & (numbers < n_classes) & (numbers == np.floor(numbers)))
+    if bad.any():
+        row = int(bad.argmax())
+        msg = (
+            f"labels must be the columns of the classes, 0 … {n_classes - 1}; got "
+            f"{numbers[row].item()!r} at row {row} ({int(bad.sum())} of {n_rows} rows)."
+        )
+        raise InvalidData(msg)
+    return numbers.astype(np.int64)
 
 
 def as_rate(value: object, name: str) -> float:

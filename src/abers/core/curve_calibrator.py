@@ -17,6 +17,7 @@ from abers.core.class_scores import rounded_log_odds
 from abers.core.curves import Beta, clip_for, expit, read_steps, softmax
 from abers.core.fitted import Contents, Layout, is_ascending, plain_total, stored
 from abers.core.log_odds import against_rest, log_odds, logarithms, within
+from abers.core.predictions import both_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +119,7 @@ class CurveCalibrator(Calibrator):
                 for numbers, scores in zip(self._numbers, by_class, strict=True)
             ]
         if self.n_classes == TWO:
-            return np.stack((1 - read[0], read[0]), axis=1)
+            return both_classes(read[0])
         return _normalised(np.stack(read, axis=1))
 
     def _scores_by_class(self, columns: FloatArray) -> list[FloatArray]:

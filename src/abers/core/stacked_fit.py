@@ -372,7 +372,7 @@ def _fitted_to_many(
     """Stack the parts of many classes."""
     _check_table(values)
     n_rows, n_classes = values.shape
-    y = _as_class_numbers(labels, n_rows, n_classes)
+    y = validation.as_class_places(labels, n_rows, n_classes)
     models = _models(folds, n_rows)
     masses = np.ones(n_rows)
     if sample_weight is not None:
@@ -500,21 +500,3 @@ def _check_table(values: FloatArray) -> None:
             "of label 1."
         )
         raise InvalidData(msg)
-
-
-def _as_class_numbers(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
-    """Return the column of each row's class."""
-    numbers = validation.as_numbers(labels, "labels")
-    if numbers.ndim != 1:
-        msg = f"labels must be one column; got shape {numbers.shape}."
-        raise InvalidData(msg)
-    validation.check_length(numbers.size, n_rows, "labels", "scores")
-    bad = ~((numbers >= 0) & (numbers < n_classes) & (numbers == np.floor(numbers)))
-    if bad.any():
-        row = int(bad.argmax())
-        msg = (
-            f"labels must be the columns of the classes, 0 … {n_classes - 1}; got "
-            f"{numbers[row].item()!r} at row {row} ({int(bad.sum())} of {n_rows} rows)."
-        )
-        raise InvalidData(msg)
-    return numbers.astype(np.int64)

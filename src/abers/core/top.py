@@ -327,7 +327,7 @@ def fitted_top_rule(
     """Fit a top rule; also test each class for inverted scores."""
     columns = _as_columns(scores, None)
     n_classes = columns.shape[1]
-    y = _as_places(labels, len(columns), n_classes)
+    y = validation.as_class_places(labels, len(columns), n_classes)
     top = columns.argmax(axis=1)
     wrong, right = [], []
     tests: list[MannWhitney | None] = []
@@ -442,20 +442,6 @@ def _as_columns(scores: ArrayLike, n_classes: int | None) -> FloatArray:
         msg = f"scores must have fewer than 2**26 rows; got {len(columns)}."
         raise InvalidData(msg)
     return columns + 0.0
-
-
-def _as_places(labels: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
-    given = validation.as_numbers(labels, "labels")
-    validation.check_length(given.size, n_rows, "labels", "scores")
-    bad = ~np.isin(given, np.arange(n_classes))
-    if bad.any():
-        row = int(bad.argmax())
-        msg = (
-            f"labels must be places of columns, 0 to {n_classes - 1}; got "
-            f"{given[row]:g} at row {row}."
-        )
-        raise InvalidData(msg)
-    return given.astype(np.int64)
 
 
 def refuse_weights(weights: object) -> None:

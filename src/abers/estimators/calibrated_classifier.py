@@ -18,7 +18,7 @@ from abers.core.calibrator import OUT_OF_FOLD, plain_classes
 from abers.core.diagram import Diagram
 from abers.core.multiclass import bounds_of_class
 from abers.core.own_weight import with_diagram
-from abers.core.predictions import FitSource, Predictions
+from abers.core.predictions import FitSource, Predictions, both_classes
 from abers.core.stacked_fit import fit_stacked_rule
 from abers.errors import InvalidParameter
 from abers.estimators.classification import CrossFitClassifier, warn_of_missing_classes
@@ -207,7 +207,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         """
         check_is_fitted(self)
         p, _ = self.calibrator_.of_models(self._scores(X))
-        return self._table(p)
+        return p if p.ndim > 1 else both_classes(p)
 
     def predict_bounds(self, X: Any, *, pos_label: Any = None) -> FloatArray:
         """Return the lower and upper bound of the probability.
@@ -311,9 +311,6 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
         if not self._is_prefit() and not self._has_own_folds():  # these warn
             warn_of_missing_classes(pairs, y)
         return pairs
-
-    def _table(self, p: FloatArray) -> FloatArray:
-        return p if p.ndim > 1 else np.stack((1 - p, p), axis=1)
 
 
 def _preferred(estimator: Any, response_method: str) -> str:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from abers import validation
 from abers.choices import ResponseMethod
 from abers.core.class_scores import ClassScores, of_probabilities
+from abers.core.predictions import both_classes
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
@@ -118,8 +119,7 @@ def class_scores(
         )
         raise InvalidData(msg)
     if raw.ndim == 1 or raw.shape[1] == 1:  # the probability of the second class
-        p = raw.reshape(-1)
-        raw = np.stack((1 - p, p), axis=1)
+        raw = both_classes(raw.reshape(-1))
     return of_probabilities(_in_columns(raw, trained, classes, absent=0.0))
 
 

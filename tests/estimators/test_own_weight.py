@@ -35,10 +35,8 @@ def test_weights_go_to_the_rule_of_two_classes(weight):
         (classifier(), None, NEW),
     ):
         if scores is None:
-            ((diagram,), new_scores) = made.diagrams_, made.predictions(NEW).scores
-            rule = abers.rules.fit_rule_from_diagram(diagram)
-            assert rule == made.rules_[0][0]
-            rule = abers.core.own_weight.with_diagram(rule, diagram)
+            (((rule,),), new_scores) = made.rules_, made.predictions(NEW).scores
+            assert rule == abers.rules.fit_rule_from_diagram(rule.diagram)
         else:
             rule = abers.fit_rule(scores, Y, sample_weight=WEIGHTS, keep_diagram=True)
             new_scores = new
@@ -66,12 +64,11 @@ def test_with_many_classes_each_rule_has_the_weight_of_the_case(multiclass):
         model.predict_bounds(NEW, weight=(1, 2))
 
 
-def test_without_diagrams_a_sentence_says_what_to_do():
-    for made, new in ((calibrator(), NEW[:, 0]), (classifier(), NEW)):
-        del made.diagrams_
-        assert made.predict_bounds(new).shape == (50, 2)
-        with pytest.raises(InvalidParameter, match="Fit the model again"):
-            made.predict_bounds(new, weight=2)
+def test_calibrators_to_save_keep_no_diagrams():
+    for made in (calibrator(), classifier()):
+        ((rule,),), ((saved,),) = made.rules_, made.calibrator_.rules
+        assert saved == rule
+        assert (saved.keeps_diagram, rule.keeps_diagram) == (False, True)
 
 
 def test_the_guarantee_of_known_weights_is_that_of_the_rule():

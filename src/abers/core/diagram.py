@@ -160,8 +160,7 @@ class Diagram(Fitted):
             A row of weight w counts as w rows.
         """
         if sample_weight is None:
-            columns = _kernel.merge_classes(*sorted_classes(scores, labels))
-            return trusted_diagram(*columns)
+            return diagram_of_classes(sorted_classes(scores, labels))
         s, one, w = weighted_rows(scores, labels, sample_weight)
         return diagram_of_rows(s, one, w, scale_for(magnitudes(w)))
 
@@ -358,6 +357,11 @@ def _trusted(scores: FloatArray, masses: Units) -> Diagram:
     made = object.__new__(Diagram)
     made._set(scores, masses, {})
     return made
+
+
+def diagram_of_classes(classes: Classes) -> Diagram:
+    """Count rows of weight 1 that are sorted within each class."""
+    return trusted_diagram(*_kernel.merge_classes(*classes))
 
 
 def weighted_rows(

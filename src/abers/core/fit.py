@@ -36,6 +36,7 @@ from abers.core.cells import (
 )
 from abers.core.diagram import (
     Diagram,
+    diagram_of_classes,
     diagram_of_rows,
     percentile_ranks,
     sorted_classes,
@@ -114,13 +115,15 @@ def fit_rule(
            [0.33333333, 1.        ]])
     """
     keep_diagram = validation.as_flag(keep_diagram, "keep_diagram")
-    rule, test = fitted_rule(scores, labels, sample_weight, increasing=increasing)
-    warn_if_inverted(test, increasing=increasing)
-    if not keep_diagram:
-        return rule
-    return with_diagram(
-        rule, Diagram.from_rows(scores, labels, sample_weight=sample_weight)
+    rule, test = fitted_rule(
+        scores,
+        labels,
+        sample_weight,
+        increasing=increasing,
+        keep_diagram=keep_diagram,
     )
+    warn_if_inverted(test, increasing=increasing)
+    return rule
 
 
 def fitted_rule(
@@ -129,19 +132,26 @@ def fitted_rule(
     sample_weight: ArrayLike | None = None,
     *,
     increasing: bool = True,
+    keep_diagram: bool = False,
 ) -> tuple[Rule, MannWhitney | None]:
     """Fit a rule and a test for inverted scores; None if it certainly needs no test."""
     if sample_weight is not None:
-        return _fitted_to_weights(scores, labels, sample_weight, increasing=increasing)
+        rule, diagram, test = _fitted_to_weights(
+            scores, labels, sample_weight, increasing=increasing
+        )
+        return with_diagram(rule, diagram) if keep_diagram else rule, test
     increasing = validation.as_flag(increasing, "increasing")
     classes = sorted_classes(scores, labels)
     rule = rule_of_classes(classes, increasing=increasing)
-    return rule, mann_whitney_of_classes(classes) if is_nearly_flat(rule) else None
+    test = mann_whitney_of_classes(classes) if is_nearly_flat(rule) else None
+    if keep_diagram:
+        rule = with_diagram(rule, diagram_of_classes(classes))
+    return rule, test
 
 
 def _fitted_to_weights(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike, *, increasing: bool
-) -> tuple[Rule, MannWhitney | None]:
+) -> tuple[Rule, Diagram, MannWhitney | None]:
     """Fit a rule to weighted rows, and count them with squared weights."""
     s, one, w = weighted_rows(scores, labels, sample_weight)
     scale = scale_for(magnitudes(w))
@@ -151,11 +161,11 @@ def _fitted_to_weights(
     if is_nearly_flat(rule):
         sizes = None if diagram.is_exact else effective_sizes(one, w)
         test = mann_whitney_of_diagram(diagram, sizes)
-    if (w == 1).all():
-        return rule, test
-    n_rows = None if diagram.is_exact else effective_size(w)
-    rounded = np.ldexp(units(w, scale), -scale)
-    return rule.with_cells(cells_of_weights(diagram, s, rounded, n_rows)), test
+    if (w != 1).any():
+        n_rows = None if diagram.is_exact else effective_size(w)
+        rounded = np.ldexp(units(w, scale), -scale)
+        rule = rule.with_cells(cells_of_weights(diagram, s, rounded, n_rows))
+    return rule, diagram, test
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:

@@ -32,7 +32,6 @@ from abers.core.inverted import (
     summed,
 )
 from abers.core.merging import MERGES as MERGES_BY_LOSS, box, merge_folds, merge_rules
-from abers.core.own_weight import with_diagram
 from abers.core.pooled import PooledRule
 from abers.core.predictions import (
     FitSource,
@@ -89,19 +88,15 @@ class ProblemRows(NamedTuple):
         return ProblemRows(self.scores, self.labels, weights)
 
     def rule(
-        self, tags: Mapping[str, str] | None = None
+        self, tags: Mapping[str, str] | None = None, *, keep_diagram: bool = False
     ) -> tuple[Rule | None, MannWhitney | None]:
-        """Fit a rule and test for inverted scores; None without rows."""
+        """Fit a rule, and test whether its scores are inverted; None without rows."""
         if not self.scores.size:
             return None, NO_PAIRS
-        rule, test = fitted_rule(self.scores, self.labels, self.weights)
+        rule, test = fitted_rule(
+            self.scores, self.labels, self.weights, keep_diagram=keep_diagram
+        )
         return rule.with_metadata(tags) if tags else rule, test
-
-    def counted(self) -> Diagram | None:
-        """Count the rows at each distinct score; None without rows."""
-        if not self.scores.size:
-            return None
-        return Diagram.from_rows(self.scores, self.labels, sample_weight=self.weights)
 
     def diagram(
         self, scale: int, unit: int
@@ -539,12 +534,8 @@ class PooledPredictor(Predictor):
         return bounds
 
 
-def with_weight(
-    predictor: P,
-    diagrams: Sequence[Diagram | None] | None,
-    weight: Weight | None,
-) -> P:
-    """Return the predictor of one fold for cases of this weight; None is 1."""
+def with_weight(predictor: P, weight: Weight | None) -> P:
+    """Return a predictor with diagrams for cases of this weight; None is 1."""
     if weight is None:
         return predictor
     if not isinstance(predictor, Predictor):
@@ -556,25 +547,7 @@ def with_weight(
             "tuple. Pass one weight per row."
         )
         raise InvalidParameter(msg)
-    return replace(
-        predictor, rules=[kept_rules(predictor.rules[0], diagrams)], weight=weight
-    )
-
-
-def kept_rules(
-    rules: Sequence[Rule | None], diagrams: Sequence[Diagram | None] | None
-) -> list[Rule | None]:
-    """Return rules with the diagrams of their rows."""
-    if diagrams is None:
-        msg = (
-            "weights and intervals need the diagrams of the calibration rows, which "
-            "were not kept: a file does not hold them. Fit the model again."
-        )
-        raise InvalidParameter(msg)
-    return [
-        rule if rule is None or diagram is None else with_diagram(rule, diagram)
-        for rule, diagram in zip(rules, diagrams, strict=True)
-    ]
+    return replace(predictor, weight=weight)
 
 
 def bounds_of_class(

@@ -327,6 +327,9 @@ class Rule(StepRule):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
+        # What only one of two rules keeps of its rows is not compared.
+        if self.keeps_diagram != other.keeps_diagram:
+            return self.without_diagram() == other.without_diagram()
         mine, theirs = self._contents(), contents_of(other)
         # Bounds do not determine cells. A diagram of real weights cannot have them, and
         # repeated rows have no squared weights.
@@ -335,7 +338,7 @@ class Rule(StepRule):
             del mine.arrays[name], theirs.arrays[name]
         return are_equal(mine, theirs)
 
-    __hash__ = StepRule.__hash__  # without the cells
+    __hash__ = StepRule.__hash__  # without the cells and the diagram
 
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"

@@ -96,6 +96,11 @@ class VennAbersCalibrator(Calibrator):
         self._set_input(classes, reads=reads, **of_input)
         self._loss, self._merge, self._multiclass = loss, merge, multiclass
         self._is_cross = is_cross
+        if merge == "minimax":  # a file holds no diagrams
+            rules = [
+                [rule and rule.without_diagram() for rule in of_fold]
+                for of_fold in rules
+            ]
         problems = problems_of(len(self._classes), multiclass)
         make = MERGES[merge]
         self._predictor: Predictor = make(problems, len(self._classes), loss, rules)

@@ -265,9 +265,6 @@ class IVAPCalibrator(ScoreCalibrator):
     rules_ : list of list of Rule
         One list, with a rule for each problem (two classes: one rule). None where a
         pair of classes had no calibration data.
-    diagrams_ : list of Diagram
-        Counts of each rule's calibration rows at each distinct score, for weighted
-        cases and for intervals.
     multiclass_ : str
         "ovo", "ovr" or "top", as chosen at fit; two classes are one pair.
     scores_kind_ : str
@@ -316,14 +313,12 @@ class IVAPCalibrator(ScoreCalibrator):
         warn_of_light(weights)
         scores = self._scores(sample.columns)
         samples = [p.rows(scores, sample.labels, weights) for p in problems]
-        self.__dict__.pop("diagrams_", None)  # those of an earlier fit
         if self.multiclass_ == "top":
             rule, tests = top_rule_of(samples)
             self.rules_ = [[rule]]
         else:
-            fitted = [rows.rule() for rows in samples]
+            fitted = [rows.rule(keep_diagram=True) for rows in samples]
             self.rules_ = [[rule for rule, _ in fitted]]
-            self.diagrams_ = [rows.counted() for rows in samples]
             tests = [test for _, test in fitted]
         names = classes.tolist()
         fix = f"Put the columns in the order of the classes, {names!r}."
@@ -390,8 +385,7 @@ class IVAPCalibrator(ScoreCalibrator):
             by a projection that often leaves these bounds; they are then widened to
             contain the probability.
         """
-        diagrams = getattr(self, "diagrams_", None)
-        predictor = with_weight(self._predictor(), diagrams, weight)
+        predictor = with_weight(self._predictor(), weight)
         bounds = predictor.bounds([self._new_scores(X)])
         return bounds_of_class(bounds, self.classes_, pos_label)
 

@@ -28,7 +28,6 @@ from abers.core.multiclass import (
     chosen_multiclass,
     common_unit,
     joined,
-    kept_rules,
     problems_of,
     warn_of_inverted,
     with_weight,
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
         MulticlassOfOneRule,
         ResponseMethod,
     )
-    from abers.core.diagram import Diagram
     from abers.core.guarantees import Guarantee
     from abers.core.inverted import MannWhitney
     from abers.core.multiclass import Predictor, Problem, ProblemRows
@@ -344,8 +342,7 @@ class VennAbersClassifier(CrossFitClassifier):
                 "proven. Use IVAPClassifier."
             )
             raise InvalidParameter(msg)
-        diagrams = getattr(self, "diagrams_", None)
-        rule: Any = kept_rules(self.rules_[0], diagrams)[0]
+        ((rule,),) = self.rules_
         (scores,) = self._scores(X)
         (problem,) = problems_of(2, self.multiclass_)
         interval = rule.interval(problem.scored(scores), confidence)
@@ -496,10 +493,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     estimators_ : list of one classifier
         The fitted classifier.
     rules_ : list of one list of Rule
-        A rule for each problem; two classes are one problem.
-    diagrams_ : list of Diagram
-        Counts of each rule's calibration rows at each distinct score, for weighted
-        cases and for intervals.
+        A rule with its diagram for each problem; two classes are one problem.
     multiclass_ : str
         "ovo", "ovr" or "top", as chosen at fit; two classes are one pair.
     response_method_ : str
@@ -517,7 +511,6 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
     """
 
     decompositions = MULTICLASS_OF_ONE_RULE
-    diagrams_: list[Diagram | None]
     _is_cross = False
 
     def __init__(
@@ -563,8 +556,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
             probability lies between them.
         """
         check_is_fitted(self)
-        diagrams = getattr(self, "diagrams_", None)
-        predictor = with_weight(self._predictor(), diagrams, weight)
+        predictor = with_weight(self._predictor(), weight)
         bounds = predictor.bounds(self._scores(X))
         return bounds_of_class(bounds, self.classes_, pos_label)
 
@@ -573,35 +565,17 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
         problems: list[Problem],
         folds: list[list[ProblemRows]],
         tags: list[dict[str, str]],
-        unit: int,
+        _unit: int,
     ) -> tuple[Any, list[list[MannWhitney | None]]]:
-        """Fit the rules, and keep the diagrams of their rows."""
-        self.__dict__.pop("diagrams_", None)  # those of an earlier fit
+        """Fit the rules, which keep their diagrams."""
         if self.multiclass == "top" and len(problems) > 1:
             rule, tests = top_rule_of(folds[0])
             return [[rule]], [tests]
-        self.diagrams_ = [rows.counted() for rows in folds[0]]
-        return super()._fitted(problems, folds, tags, unit)
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return probabilities, bounds, scores and the probabilities before.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            As for `fit`.
-
-        Returns
-        -------
-        Predictions
-            With two classes, the rule keeps its diagram, for intervals.
-        """
-        predictions = super().predictions(X)
-        diagrams = getattr(self, "diagrams_", None)
-        if len(self.classes_) > 2 or diagrams is None:
-            return predictions
-        (rule,) = kept_rules(self.rules_[0], diagrams)
-        return replace(predictions, source=replace(predictions.source, rule=rule))
+        fitted = [
+            rows.rule(tag, keep_diagram=True)
+            for rows, tag in zip(folds[0], tags, strict=True)
+        ]
+        return [[rule for rule, _ in fitted]], [[test for _, test in fitted]]
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
         """Return the bounds of each rule.

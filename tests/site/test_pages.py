@@ -1,6 +1,7 @@
 """The pages of the repository become pages of the site."""
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import check_links
@@ -83,6 +84,63 @@ def test_tables_of_the_landing_page_have_the_measured_numbers():
         for loss in by_classifier:
             assert f" / {loss} |" in study, row
         assert f"| {many} ± " in study, row
+
+
+STUDY = "experiments/accuracy/ACCURACY.md"
+
+
+def columns_of_study(heading, column):
+    """Return one column of a table of the study, by the names of its rows."""
+    head, *rows = site_pages.table_of(STUDY, heading)
+    return {row[0].strip("*"): row[head.index(column)] for row in rows}
+
+
+def one_line(path):
+    return " ".join((ROOT / path).read_text().split())
+
+
+def test_readme_quotes_the_numbers_of_the_study():
+    readme = one_line("README.md")
+    two = columns_of_study("### K models, two classes: differences", "log loss")
+    many = columns_of_study("### K models, many classes: differences", "log loss")
+
+    def quoted(difference, digits):
+        mean, error = (Decimal(part) / 10_000 for part in difference.split(" ± "))
+        return f"{-mean:.{digits}f} ± {error:.{digits}f}"
+
+    peers = [
+        f"{name} (scikit-learn)" for name in ("sigmoid", "temperature", "isotonic")
+    ]
+    first, second, third = (quoted(two[peer], 4) for peer in peers)
+    assert f"by {first} than its sigmoid, by {second} than its temperature" in readme
+    assert f"by {third} than its isotonic regression" in readme
+    first, second, third = (quoted(many[peer], 3) for peer in peers)
+    assert f"Three to twenty classes: by {first}, {second} and {third}." in readme
+    shares = [
+        columns_of_study(f"## K models, {classes} classes", "infinite")[peers[2]]
+        for classes in ("two", "many")
+    ]
+    assert "happened in {} and {} of".format(*shares).replace("%", " %") in readme
+    wins = columns_of_study("## Post hoc, two classes", "log loss: win rate")
+    stacked, plain = (f"{float(wins[name]):.2f}"[1:] for name in ("stacked", "IVAP"))
+    assert f"it beats {stacked} of the other methods" in readme
+    assert f"the plain one {plain}" in readme
+
+
+@pytest.mark.parametrize(
+    ("classes", "method", "sentence"),
+    [
+        ("two", "stacked", "beats on average {} of the other {} methods with two"),
+        ("two", "beta (betacal)", "(the best peer, beta calibration, {})"),
+        ("many", "stacked", "and {} of {} with more"),
+        ("many", "SMS", "(structured matrix scaling {})"),
+    ],
+)
+def test_guide_quotes_the_win_rates_of_the_study(classes, method, sentence):
+    """Its differences are held by experiments/tests/accuracy."""
+    wins = columns_of_study(f"## Post hoc, {classes} classes", "log loss: win rate")
+    quoted = sentence.format(f"{float(wins[method]):.2f}"[1:], len(wins) - 1)
+    assert quoted in one_line("docs/guide.md")
 
 
 def test_a_table_that_is_gone_is_an_error():

@@ -43,8 +43,8 @@ display = ReliabilityDisplay.by_group(new_label, after, new_branch)
 
 # %%
 # A rule for each branch (Mondrian prediction). A group with fewer than 30 positives or
-# negatives has no rule of its own. Such groups share one of their rows together, if
-# these are enough; if not, the rule of all rows answers.
+# negatives has no rule of its own. Such groups share one rule, fitted to all their rows
+# together, if these are enough; if not, the rule of all rows applies.
 
 rules = abers.fit_rules(score, label, branch)
 print(rules)

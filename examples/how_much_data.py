@@ -44,8 +44,9 @@ for count in (100, 1_000, 10_000, 100_000):
     print(f"{count:6d} {np.mean(upper - lower):8.4f} {error:8.4f} {width:8.4f}")
 
 # %%
-# The band at 1,000 rows, with the rule in it. It holds for the whole curve at once,
-# whatever the curve is, as long as it rises; that makes it wide.
+# The band at 1,000 rows, with the rule and the true curve (dotted, orange) in it. It
+# holds for the whole curve at once, whatever the curve is, as long as it rises; that
+# makes it wide.
 
 score, label = draw(1_000)
 display = RuleDisplay.from_predictions(label, score, rule=abers.fit_rule(score, label))

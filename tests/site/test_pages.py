@@ -99,7 +99,7 @@ def one_line(path):
     return " ".join((ROOT / path).read_text().split())
 
 
-def test_readme_quotes_the_numbers_of_the_study():
+def test_readme_quotes_the_numbers_that_were_measured():
     readme = one_line("README.md")
     two = columns_of_study("### K models, two classes: differences", "log loss")
     many = columns_of_study("### K models, many classes: differences", "log loss")
@@ -125,6 +125,13 @@ def test_readme_quotes_the_numbers_of_the_study():
     stacked, plain = (f"{float(wins[name]):.2f}"[1:] for name in ("stacked", "IVAP"))
     assert f"it beats {stacked} of the other methods" in readme
     assert f"the plain one {plain}" in readme
+    times = dict(
+        re.findall(
+            r"^\| (.+?) \|.*\| (.+?) \|$", site_pages.speed_table(), re.MULTILINE
+        )
+    )
+    million = times["venn-abers"], times["**abers**, exact"]
+    assert "takes {} there and {} here".format(*million) in readme
 
 
 @pytest.mark.parametrize(
@@ -160,6 +167,21 @@ def test_pictures_of_how_it_works_are_those_that_its_script_draws():
 
     for name, picture in made.items():
         assert words((folder / name).read_text()) == words(picture)
+
+
+PICTURES = sorted((ROOT / "docs").glob("[!_]*/*.svg"))
+TELEPHONE = 360  # CSS pixels that a picture gets on a narrow screen
+
+
+@pytest.mark.parametrize(
+    "path", PICTURES, ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_text_of_a_picture_has_eleven_pixels_on_a_telephone(path):
+    picture = path.read_text()
+    width = float(re.search(r'viewBox="0 0 ([\d.]+) ', picture)[1])
+    sizes = re.findall(r"font(?:-size)?: ?([\d.]+)px", picture)
+    assert sizes
+    assert min(map(float, sizes)) * TELEPHONE / width >= 10.9
 
 
 def test_broken_links_are_found(tmp_path):

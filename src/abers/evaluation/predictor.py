@@ -84,7 +84,7 @@ def predictions_of(
 
 
 def what_is_before(predictor: Any, X: Any, before: object) -> str:
-    """Say what the probabilities before calibration are."""
+    """Describe the probabilities that stand for "before calibration"."""
     if before is not None:
         return "the probabilities given as those before"
     predictor, _ = unwrapped(predictor, X)

@@ -554,7 +554,7 @@ def _worst_group(evaluation: Evaluation) -> list[str]:
 
 
 def _challenged(evaluation: Evaluation) -> list[str]:
-    """Say whether a challenger is better."""
+    """Return the sentence that compares the challenger with the champion."""
     if (challenger := evaluation.challenger) is None:
         return []
     loss = challenger.log

@@ -56,7 +56,7 @@ class UnknownGroupWarning(UserWarning):
 
 
 def need(*packages: str, what: str, extra: str | None = None) -> None:
-    """Raise with what to install if a package is missing.
+    """If a package is missing, raise an error that says what to install.
 
     Without `extra`, it is a dependency of abers, missing after `pip --no-deps`.
     """
@@ -75,7 +75,7 @@ def brings_extra(extra: str, command: str = "pip install") -> str:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside abers, which called it."""
+    """Show a warning at the caller's line: the first one outside abers."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1

@@ -123,8 +123,8 @@ def binary_labels(
 ) -> tuple[LabelArray, Any]:
     """Return labels as 0 and 1, and the label that counts as 1, for any two labels.
 
-    Without a `pos_label`, they are returned as by `as_labels`, with None. With one,
-    `counted` are the rows that must have one of two labels; None is all rows. `option`
+    Without a `pos_label`, the result of `as_labels` is returned, and None. With one,
+    the rows `counted` must have one of two labels; None stands for all rows. `option`
     is the caller's name for `pos_label`.
     """
     if pos_label is None:
@@ -221,7 +221,7 @@ def as_weights(
 def as_relative_weights(
     values: object, size: int, name: str = "sample_weight"
 ) -> FloatArray:
-    """Return weights of which only ratios matter, scaled so that squares are doubles.
+    """Return weights of which only ratios matter, scaled so that no square overflows.
 
     Very large and very small weights are divided by a power of two, which keeps the
     ratios; others, and row counts, are unchanged.
@@ -405,7 +405,7 @@ def check_scores(
     name: str = "scores",
     purpose: str = "calibrating",
 ) -> None:
-    """Raise for rows with a NaN score; None: all rows count."""
+    """Raise for NaN scores in rows that count: `kept`, or all if it is None."""
     missing = np.isnan(scores)
     if missing.ndim > 1:
         missing = np.logical_or.reduce(missing, axis=tuple(range(1, missing.ndim)))
@@ -482,7 +482,7 @@ def _column(values: object, name: str, *, text: bool = False) -> NDArray[Any]:
 
 
 def _refuse_text(labels: NDArray[Any], name: str, option: str | None) -> None:
-    """Raise for labels that are text, with how to turn them into 0 and 1."""
+    """Raise for text labels, and say how to turn them into 0 and 1."""
     if labels.ndim != 1 or labels.dtype.kind not in "OSU":
         return
     texts = {row: v for row, v in enumerate(labels) if isinstance(v, str | bytes)}

@@ -86,14 +86,14 @@ def check(
 ) -> int:
     """Test a rule or a calibrator on recent rows; exit with 3 if it fails.
 
-    The tests ask whether the probability of a label, given the score, has changed
-    since calibration; --by tests each group, too. Together they fail a rule that is
-    still right with probability --alpha at most. Drift (PSI) and AUC are limits, to
-    which --alpha does not apply. A calibrator of several classes or models has limits
-    only, the calibration error among them; the answer gives the reason. Inconclusive
-    tests do not fail. Without labels, only the drift of the scores is checked. If you
-    check every day, `abers monitor` bounds the probability that there is ever a false
-    alarm.
+    The tests ask whether the probability of a label, given the score, has changed since
+    calibration; --by tests each group, too. If the rule is still right, the tests
+    together fail it with probability --alpha at most. Drift (PSI) and AUC are limits,
+    to which --alpha does not apply. A calibrator of several classes or models has
+    limits only, the calibration error among them; the answer gives the reason.
+    Inconclusive tests do not fail. Without labels, only the drift of the scores is
+    checked. If you check every day, `abers monitor` bounds the probability that there
+    is ever a false alarm.
     """
     from abers.evaluation.check import check as run_tests
 
@@ -171,7 +171,7 @@ def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
 
 
 def _changes(checked: Check) -> list[str]:
-    """Describe where most has changed, if a test fails: overall and in groups."""
+    """If a test fails, describe where the change is largest, overall and in groups."""
     changed = []
     results = {test.name: test.result for test in checked.findings}
     if "fail" in {results.get("mean"), results.get("slope")}:

@@ -58,9 +58,9 @@ def decide(
 
     To act is to treat the case as a 1. The action is the one whose expected cost is
     least in the worst case within the bounds: act if the probability is at least FP /
-    (FP + FN). A case is referred if that is cheaper than either. Any number of classes
-    and actions have a table of --costs: the column `action` names the actions, the
-    others are named as the classes are. The columns that `abers predict` adds come
+    (FP + FN). A case is referred if that is cheaper than either. For any number of
+    classes and actions, pass a table of --costs: the column `action` names the actions,
+    the others are named as the classes are. The columns that `abers predict` adds come
     before the action, its worst cost comes after it.
     """
     from abers.tables.decide import decide_table

@@ -92,9 +92,9 @@ REST = (
 def demo(folder: str, *, files: bool, force: bool) -> None:
     """Write small tables of real scores, and run the commands on them.
 
-    A classifier, naive Bayes, was asked of handwritten digits whether they are eights.
-    It orders them well, but its probabilities are far off. Each command is printed
-    before it runs, so that you can repeat it.
+    A naive Bayes classifier was asked which handwritten digits are eights. It orders
+    them well, but its probabilities are far off. Each command is printed before it
+    runs, so that you can repeat it.
     """
     target = Path(folder)
     if not files:

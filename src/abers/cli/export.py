@@ -69,7 +69,7 @@ def export(
     force: bool,
     **names: str | None,
 ) -> None:
-    """Write a rule as a table of steps, as a graph of ONNX, as SQL, or as source code.
+    """Write a rule as a table of steps, as an ONNX graph, as SQL, or as source code.
 
     The bounds and the probability are the same as in abers, bit for bit; for a stacked
     rule, they agree within 1e-12. The code is named after the file.
@@ -136,7 +136,7 @@ def _sql(
 
 
 def _source(rule: Any, output: Path, loss: LossName) -> dict[str, bytes]:
-    """Return the files of source code, in the folder of the named one."""
+    """Return the source files, in the folder of the file that was named."""
     from abers.export import to_source
     from abers.rules import RuleSet
 

@@ -105,7 +105,7 @@ def applied(
     scores: str | None,
     **settings: Any,
 ) -> tuple[Any, Rule | RuleSet | Calibrator, str]:
-    """Load a rule and write a table by it, once all of that can be done.
+    """Load a rule and apply it to a table, after checking that nothing is in the way.
 
     Return what `write` counted, the rule, and the checksum of its file.
     """

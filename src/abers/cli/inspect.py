@@ -204,7 +204,7 @@ def _facts_of_regression_rule(fitted: RegressionRule) -> dict[str, Any]:
 
 
 def _short(score: float) -> str:
-    """Write a score with few digits; more if they would show another number."""
+    """Write a score with few digits, or with more if few would change the number."""
     for digits in (6, 9, 12):
         text = f"{score:.{digits}g}"
         if float(text).is_integer() == score.is_integer():

@@ -129,9 +129,9 @@ def monitor(
 ) -> int:
     """Follow a stream of scores and labels; exit with 3 if it has changed.
 
-    Three tests ask whether new rows are like the calibration rows. As long as they
-    are, the probability that there is ever an alarm is at most --alpha, however often
-    the command runs. After an alarm, find out what has changed; if it is to stay,
+    Three tests ask whether new rows are like the calibration rows. As long as they are,
+    the probability that there is ever an alarm is at most --alpha, however often the
+    command runs. After an alarm, find out what has changed; if the change is permanent,
     recalibrate and begin a new state with --start.
 
     A file with scores brings rows, in the order in which they came. A file with ids
@@ -226,7 +226,7 @@ def _write_page(file: str, monitored: MonitorFile, page: PageOptions) -> None:
 
 
 def _check_use(start: Sequence[str], **settings: Any) -> None:
-    """Raise for settings that belong to a start."""
+    """Raise for settings that are allowed only with --start."""
     given = [name for name, value in settings.items() if value is not None]
     if given and not start:
         name = given[0].replace("_", "-")

@@ -30,7 +30,7 @@ def complain(text: str) -> None:
 
 
 def alarm(text: str) -> None:
-    """Print in one line what makes an answer worthless."""
+    """Print, in one line, why an answer is worthless."""
     _say(sys.stderr, f"warning: {text}", "bold red")
 
 
@@ -45,12 +45,12 @@ def note(text: str) -> None:
 
 
 def sentence(text: str, style: str = "") -> None:
-    """Print a sentence of an answer."""
+    """Print a sentence of the answer."""
     _say(sys.stdout, text, style)
 
 
 def line(text: str, style: str = "") -> None:
-    """Print a line of an answer, unbroken."""
+    """Print a line of the answer, without breaking it."""
     _write(sys.stdout, _console(sys.stdout), (text, style))
 
 
@@ -70,7 +70,7 @@ def table(
 ) -> None:
     """Print a table below an empty line: names left-aligned, numbers right-aligned.
 
-    With colours, the last column is words, and each gets its colour.
+    If colours are given, the last column holds words, and each word gets its colour.
     """
     line("")
     rows = [[_printable(cell) for cell in cells] for cells in (head, *body)]

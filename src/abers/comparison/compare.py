@@ -239,7 +239,7 @@ def _counted(
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Show each warning of several methods and folds once, numbers apart."""
+    """Show a warning once, even if methods and folds repeat it with other numbers."""
     with warnings.catch_warnings(record=True) as raised:
         yield
     shown = set()
@@ -501,7 +501,7 @@ def _refuse_unseen_classes(seen: np.ndarray, classes: np.ndarray) -> None:
 
 
 def _folds(cv: Any, data: Rows, random_state: Any) -> list[Pair]:
-    """Split rows K times; -1 is the last row, so row numbers are made unique."""
+    """Split rows K times; negative row numbers count from the end, and are resolved."""
     pairs = cross_pairs(cv, data.X, data.given, random_state, {})
     return [
         (np.asarray(fit) % data.size, np.asarray(held) % data.size)

@@ -102,7 +102,7 @@ class Method(NamedTuple):
     def predict(
         self, scores: Scores, labels: IntArray, weights: FloatArray | None, new: Scores
     ) -> FloatArray:
-        """Fit to rows of one model with weight, and predict others: (m, C)."""
+        """Fit to weighted rows of one model, and predict other rows: (m, C)."""
         if weights is not None:
             counted = weights > 0
             scores, labels = scores.part(counted), labels[counted]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def pairs_in_order(
     negatives: IntArray | FloatArray, positives: IntArray | FloatArray
 ) -> float:
-    """Count the pairs in which the one has the higher score; a tie counts half.
+    """Count the pairs in which the row labelled 1 scores higher; a tie counts half.
 
     >>> pairs_in_order(np.array([1, 1, 0]), np.array([0, 1, 1]))
     3.5

@@ -1,9 +1,9 @@
 """Blocks: a rule from parts of the data, each summarised on its own.
 
 Cut the calibration set into parts by score. Each part is summarised in a few hundred
-numbers. From all the summaries follows what each part must know of the others, its
-context. With its context, each part yields a piece of the rule, and the pieces join to
-the rule of the whole, bit for bit: thresholds, bounds, percentiles and cells. The
+numbers. Together, the summaries determine what each part must know about the others:
+its context. With its context, each part yields a piece of the rule, and the pieces join
+to the rule of the whole, bit for bit: thresholds, bounds, percentiles and cells. The
 functions are pure: files larger than memory (`abers.tables`) and clusters
 (`abers.engines.spark`) both call them.
 

@@ -156,7 +156,7 @@ class Calibrator(Fitted):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
 
     def probability(self, scores: ArrayLike) -> FloatArray:
         """Return the probability of the second of two classes, or of each class.
@@ -212,7 +212,7 @@ class Calibrator(Fitted):
         """Predict all classes from the checked scores of each model."""
 
     def _predicted(self, by_model: list[FloatArray]) -> Predictions:
-        """Predict from checked scores, with all that `predictions` returns."""
+        """Return what `predictions` does, for scores that were already checked."""
         return Predictions(
             self._probabilities(by_model),
             self._classes,
@@ -354,7 +354,7 @@ class Calibrator(Fitted):
 
 
 def flaw_of_input(facts: Facts) -> str | None:
-    """Return why no calibrator reads such scores, or None."""
+    """Return why no calibrator can read such scores, or None."""
     n_classes = len(facts["classes"])
     if facts["reads"] == "score" and n_classes > TWO:
         return "its scores do not compare its classes"

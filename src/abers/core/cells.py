@@ -246,7 +246,7 @@ def flaw_of(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _are_cuts(cuts: FloatArray, quantiles: FloatArray) -> bool:
-    """Return whether cells may begin here: at all percentiles, and elsewhere, too."""
+    """Return whether cells may begin here; some must begin at each percentile."""
     percents = cell_cuts(quantiles)
     return bool(
         percents.size <= cuts.size <= MOST_CUTS

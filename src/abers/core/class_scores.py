@@ -42,7 +42,7 @@ class ClassScores:
 
     @cached_property
     def probabilities(self) -> FloatArray | None:
-        """The probabilities (n, C) that the classifier gave; None if it did not."""
+        """The classifier's probabilities (n, C); None if it gave none."""
         if not self.are_logarithms:
             return None
         return np.exp(self.values) if self.given is None else self.given

@@ -163,8 +163,8 @@ def fitted_sigmoid(
 ) -> Sigmoid:
     """Fit a nondecreasing sigmoid to Platt's targets.
 
-    The furthest finite scores stand for infinite ones, and for all new scores beyond
-    them, which must not count more. If no score is infinite, the line continues to
+    Infinite scores, and all new scores beyond the furthest finite ones, are replaced by
+    these: they must not count more. If no score is infinite, the line continues to
     wherever the new scores reach.
     """
     low, high = moderate_ends(scores)
@@ -182,7 +182,7 @@ def fitted_sigmoid(
 
 
 def moderate_ends(scores: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and +inf, such that weighted sums are finite."""
+    """Return what replaces -inf and +inf, such that weighted sums are finite."""
     low, high = np.clip(finite_ends(scores), -MODERATE, MODERATE).tolist()
     return low, high
 
@@ -591,7 +591,7 @@ def _flattest(excess: FloatArray, share: FloatArray, start: float) -> float:
 
 
 def _after_right_answers(excess: FloatArray, weights: FloatArray) -> float:
-    """Return β if no finite one is best: see the notes of `TemperatureCalibrator`."""
+    """Return β if no finite β is best: see the notes of `TemperatureCalibrator`."""
     from scipy.special import logsumexp
 
     differ = (excess < 0).any(axis=1)

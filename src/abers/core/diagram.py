@@ -168,7 +168,7 @@ class Diagram(Fitted):
     def from_counts(
         cls, scores: ArrayLike, counts: ArrayLike, positives: ArrayLike
     ) -> Diagram:
-        """Take counts that were made elsewhere, say by GROUP BY score.
+        """Make a diagram from existing counts, for example those of GROUP BY score.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Diagram(Fitted):
         return _trusted(*_canonical(scores, summed))
 
     def __add__(self, other: Diagram) -> Diagram:
-        """Count both calibration sets together."""
+        """Return the diagram of both calibration sets together."""
         if not isinstance(other, Diagram):
             return NotImplemented
         return Diagram.sum((self, other))

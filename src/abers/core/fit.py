@@ -134,7 +134,7 @@ def fitted_rule(
     increasing: bool = True,
     keep_diagram: bool = False,
 ) -> tuple[Rule, MannWhitney | None]:
-    """Fit a rule and a test for inverted scores; None if it certainly needs no test."""
+    """Fit a rule; also return a test for inverted scores, or None if none is needed."""
     if sample_weight is not None:
         rule, diagram, test = _fitted_to_weights(
             scores, labels, sample_weight, increasing=increasing
@@ -169,7 +169,7 @@ def _fitted_to_weights(
 
 
 def fit_rule_from_diagram(diagram: Diagram, *, increasing: bool = True) -> Rule:
-    """Fit a rule to a diagram: the same bits as from the rows it counts.
+    """Fit a rule to a diagram; it equals the rule of the rows, bit for bit.
 
     Parameters
     ----------

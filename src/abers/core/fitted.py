@@ -342,7 +342,7 @@ def _is_any(value: object) -> bool:  # noqa: ARG001 (`is_tag` has checked it)
 
 
 def is_list_of_text(value: object) -> bool:
-    """Return whether this is a list of texts, written as JSON."""
+    """Return whether this is a list of strings, written as JSON."""
     try:
         read = json.loads(str(value))
     except ValueError:

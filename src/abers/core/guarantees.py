@@ -1,4 +1,4 @@
-"""Guarantees: what is proven of bounds, and what is not, said once.
+"""Guarantees: what is and is not proven about bounds, stated in one place.
 
 Reports, printouts and docs show exactly these sentences. The proof is Proposition 1 of
 the paper: an inductive Venn-Abers predictor (IVAP) gives a pair of probabilities for

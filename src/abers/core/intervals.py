@@ -66,7 +66,7 @@ def intervals_of(
 def _upper_limits(
     zeros: IntArray, ones: IntArray, starts: IntArray, level: float
 ) -> FloatArray:
-    """Bound a rising curve from above at some of the distinct scores, or past all."""
+    """Bound a rising curve from above, at these distinct scores or above them all."""
     rows = np.append(0, np.cumsum(zeros + ones))
     events = np.append(0, np.cumsum(ones))
     upper = np.ones(starts.size)

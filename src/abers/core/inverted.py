@@ -157,7 +157,7 @@ def effective_size_of_sums(weights: FloatArray, squares: FloatArray) -> FloatArr
 
 
 def may_be_inverted(n_pieces: int, zeros: float, ones: float) -> bool:
-    """Return whether a rule with this many pieces may be one of inverted scores."""
+    """Return whether a rule with this many pieces may come from inverted scores."""
     rarer = min(zeros, ones)
     most = FEW_PIECES * rarer + PIECES_PER_RARER * (zeros + ones)
     return n_pieces * rarer <= most

@@ -127,7 +127,7 @@ def against_rest(columns: FloatArray, kind: str) -> list[FloatArray]:
 
 
 def finite_ends(scores: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and for +inf."""
+    """Return the finite numbers that replace -inf and +inf."""
     seen = scores[np.isfinite(scores)]
     low, high = (seen.min(), seen.max()) if seen.size else (0.0, 0.0)
     if low == high:
@@ -136,7 +136,7 @@ def finite_ends(scores: FloatArray) -> tuple[float, float]:
 
 
 def symmetric_ends(log_odds: FloatArray) -> tuple[float, float]:
-    """Return what stands for -inf and for +inf, on their own sides of 0."""
+    """Return the finite numbers that replace -inf and +inf, on their own sides of 0."""
     seen = abs(log_odds[np.isfinite(log_odds)])
     furthest = float(seen.max()) if seen.any() else 1.0
     return -furthest, furthest

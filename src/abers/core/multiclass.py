@@ -3,9 +3,9 @@
 Two classes are one problem. With more, `ovo` asks about each pair of classes, on the
 rows of those two classes, and couples the answers; `ovr` asks about each class against
 the rest and merges the answers for all classes at once. A predictor holds one rule per
-problem for each of K folds, and reads it with the scores of that fold's classifier. The
-merge decides how the folds become one answer: `minimax` reads K rules separately, and
-`pooled` reads one rule of all folds.
+problem for each of K folds, and applies it to the scores of that fold's classifier. The
+merge decides how the folds become one answer: `minimax` applies K rules separately, and
+`pooled` applies one rule of all folds.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ class Predictor(ABC):
         rules: Sequence[Sequence[Rule | None]],
         scores: Sequence[ClassScores],
     ) -> tuple[FoldScores, ...]:
-        """Return the scores of each class; none if classes are compared in pairs."""
+        """Return the scores of each class; nothing if classes are compared in pairs."""
         if self.n_classes > 2 and self.problems[0].negative is not None:
             return ()
         n_rows, _ = self.sizes(rules)
@@ -340,7 +340,7 @@ class Predictor(ABC):
     def sizes(
         self, rules: Sequence[Sequence[Rule | None]] | None = None
     ) -> tuple[float, float | None]:
-        """Return how many rows calibrate, and how many of two classes are positive."""
+        """Return the number of calibration rows, and of positives for two classes."""
         rules = self.fold_rules() if rules is None else rules
         every = [rule for fold in rules for rule in fold if rule is not None]
         total = sum(rule.n_rows for rule in every)
@@ -410,7 +410,7 @@ def _largest_problem(rules: Sequence[Sequence[Rule | None]]) -> int:
 
 
 class MinimaxPredictor(Predictor):
-    """Read the rule of each fold and merge the answers (Algorithm 7)."""
+    """Apply the rule of each fold, and merge the results (Algorithm 7)."""
 
     __slots__ = ()
 
@@ -473,7 +473,7 @@ class MinimaxPredictor(Predictor):
 
 
 class PooledPredictor(Predictor):
-    """Read one rule of all folds: isotonic regression on their star-shaped order."""
+    """Apply one rule of all folds: isotonic regression on their star-shaped order."""
 
     __slots__ = ()
 
@@ -574,14 +574,14 @@ MERGES: dict[str, type[Predictor]] = {
 
 
 def _bounds(rule: Rule | None, scores: FloatArray, weight: Weight | None) -> FloatArray:
-    """Read a rule; without calibration data the bounds are (0, 1) by definition."""
+    """Apply a rule; without calibration data the bounds are (0, 1) by definition."""
     if rule is None:
         return np.tile([0.0, 1.0], (scores.size, 1))
     return rule.bounds(scores, weight=weight)
 
 
 def doubts(problems: Sequence[Problem]) -> int:
-    """Return in how many problems a new case counts: C - 1 classes, or one pair."""
+    """Return how many problems may mislabel a new case: C - 1 classes, or one pair."""
     return len(problems) - 1 if problems[0].negative is None else 1
 
 

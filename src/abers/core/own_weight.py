@@ -77,7 +77,7 @@ class RuleWithDiagram(Rule):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         of_pair = super().guarantee
         is_weighted = of_pair is guarantees.WEIGHTED
         return guarantees.OWN_WEIGHT if is_weighted else of_pair
@@ -139,8 +139,8 @@ class RuleWithDiagram(Rule):
         shows how far the estimate itself may be off, and is wider. For each score, over
         repeated samples of calibration rows, it covers with the given probability or
         more, if P(label = 1 | score) rises with the score (falls, for a rule that does)
-        and rows are independent. That is for the score of a case, not given all its
-        features; and for one score at a time: `abers.evaluation.calibration_band`
+        and rows are independent. It is about the score of a case, not about all its
+        features, and about one score at a time: `abers.evaluation.calibration_band`
         covers the whole curve, and is wider still.
 
         Parameters

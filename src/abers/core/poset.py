@@ -169,7 +169,7 @@ class PosetRule(Fitted):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         return guarantees.PAIR
 
     def bounds(self, scores: ArrayLike, *, n_threads: int = 1) -> FloatArray:

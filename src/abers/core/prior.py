@@ -1,8 +1,8 @@
 """Prior: probabilities for another base rate.
 
-All of it assumes *prior shift* (also called label shift): the share of positives is
-another one, but positives look as positives did before, and negatives as negatives:
-P(score | label) has not changed. Then all odds change by one factor.
+All of it assumes *prior shift* (also called label shift): the share of positives has
+changed, but positives and negatives look as they did before: P(score | label) has not
+changed. Then all odds change by one factor.
 """
 
 from __future__ import annotations

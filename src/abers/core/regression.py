@@ -61,9 +61,9 @@ class RegressionRule(StepRule):
     point as data grow.
 
     With both `low` and `high`, that holds for the targets themselves. An end that was
-    not given is **trimmed**: the `trim` most extreme targets there are moved to the
-    next one, and the value is calibrated for targets so moved. At most `trimmed_share`
-    of new targets are moved.
+    not given is **trimmed**: the `trim` most extreme targets at that end are moved to
+    the next one, and the value is calibrated for the moved targets. At most
+    `trimmed_share` of new targets are moved.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class RegressionRule(StepRule):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         whole = self._n_rows == int(self._n_rows)
         return guarantees.MEAN if whole else guarantees.WEIGHTED
 
@@ -319,7 +319,7 @@ def fitted_regression_rule(
     sample_weight: ArrayLike | None = None,
     increasing: bool = True,
 ) -> tuple[RegressionRule, RankCorrelation | None]:
-    """Fit a rule and a test for inverted scores; None if it certainly needs no test."""
+    """Fit a rule; also return a test for inverted scores, or None if none is needed."""
     increasing = validation.as_flag(increasing, "increasing")
     low, high = as_ends(low, high)
     trim = trim_of(low, high, trim)
@@ -403,7 +403,7 @@ class _Ends(NamedTuple):
 def _at_ranks(
     values: FloatArray, weights: FloatArray, first: int, second: int
 ) -> tuple[float, float]:
-    """Return the values at two ranks, from 1, in the order given; weights count."""
+    """Return the values at two weighted ranks, counted from 1, in the given order."""
     places = np.searchsorted(np.cumsum(weights), (first, second))
     chosen: list[float] = values[np.minimum(places, values.size - 1)].tolist()
     return chosen[0], chosen[1]

@@ -107,7 +107,7 @@ class Rule(StepRule):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         if prior.PRIOR_TAG in self._metadata:
             return guarantees.ADJUSTED
         # Rows that are counted have cells without squared weights.

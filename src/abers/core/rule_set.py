@@ -97,7 +97,7 @@ class RuleSet(Fitted):
     seen or not; `kind_of` says which kind it is:
 
     - "own": the rule of the group's own rows, if they have the `minimum`;
-    - "rest": the rule of the rows of all smaller groups together, if those have it;
+    - "rest": the rule of the rows of all smaller groups, if together they have it;
     - "pooled": the rule of all rows, for the smaller groups if they are too small even
       together, and for groups that are unseen or missing.
 
@@ -264,7 +264,7 @@ class RuleSet(Fitted):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         if self._minimum:
             return guarantees.CHOSEN_BY_LABELS
         proven = all(rule.guarantee.proven for rule in self._rules.values())

@@ -108,7 +108,7 @@ class StackedRule(Calibrator):
 
     Examples
     --------
-    A model that is right, and rows enough to see it:
+    A calibrated model, and enough rows to show it:
 
     >>> import abers
     >>> p = [0.1] * 1000 + [0.9] * 1000
@@ -196,7 +196,7 @@ class StackedRule(Calibrator):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         return guarantees.STACKED
 
     @property
@@ -561,7 +561,7 @@ def _flaw_of_rules(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _flaw_of_input(facts: Facts) -> str | None:
-    """Return why no rule of this kind reads such scores, or None."""
+    """Return why no rule of this kind can read such scores, or None."""
     if len(facts["classes"]) != max(TWO, len(facts["rules"])):
         return "its classes are not those of its rules"
     kind, reads = facts["kind"], facts["reads"]

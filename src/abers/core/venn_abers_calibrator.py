@@ -133,7 +133,7 @@ class VennAbersCalibrator(Calibrator):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         if self.n_classes > TWO:
             return guarantees.CLASSES
         if self._is_cross:

@@ -69,11 +69,11 @@ def fit_rule(
     *,
     score: str,
     label: str | None = None,
-    pos_label: object = None,
     weight: str | None = None,
-    increasing: bool = True,
     count: str | None = None,
     positives: str | None = None,
+    pos_label: object = None,
+    increasing: bool = True,
 ) -> Rule:
     """Fit a rule to the rows of a Dask frame.
 
@@ -188,10 +188,10 @@ def fit_table(
     score: str,
     label: str | None = None,
     by: str | None = None,
-    pos_label: object = None,
     weight: str | None = None,
     count: str | None = None,
     positives: str | None = None,
+    pos_label: object = None,
     minimum: int = 30,
     increasing: bool = True,
     drop_missing: bool = False,
@@ -323,7 +323,7 @@ def add_bounds(
 
 
 def _dask() -> Any:
-    """Return dask; raise with what to install if it is missing."""
+    """Return the module `dask`; if it is missing, say what to install."""
     errors.need("dask", "pandas", extra="dask", what="abers.engines.dask")
     import dask
 
@@ -420,7 +420,7 @@ def _tasks(function: Any, arguments: Iterable[tuple[Any, ...]]) -> list[Any]:
 
 @contextmanager
 def _keeping(counted: list[Any]) -> Iterator[None]:
-    """Release in the end what stays on workers; raise the first of their failures.
+    """Release at the end what is kept on workers; raise their first failure.
 
     Tasks that waited for the one that failed were only cancelled.
     """

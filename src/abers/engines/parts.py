@@ -29,10 +29,10 @@ def splitters(
 ) -> FloatArray:
     """Choose where parts begin, so that they have about equally many distinct scores.
 
-    A sample is the number of scores of a diagram, and some of them, evenly spaced. Part
-    i holds the scores from splitters[i - 1] up to, but not including, splitters[i].
-    There are fewer splitters than `n_parts`, all distinct; no part has more than 50
-    million scores.
+    Each sample is a diagram's number of scores, with some of these scores, evenly
+    spaced. Part i holds the scores from splitters[i - 1] up to, but not including,
+    splitters[i]. There are fewer splitters than `n_parts`, all distinct; no part has
+    more than 50 million scores.
 
     >>> splitters([(4, np.arange(4.0)), (4, np.array([9.0]))], 2)
     array([9.])

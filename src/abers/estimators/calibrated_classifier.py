@@ -273,7 +273,7 @@ class CalibratedClassifier(SplitIntoFolds, CrossFitClassifier):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         check_is_fitted(self)
         return self.calibrator_.guarantee
 

@@ -350,7 +350,7 @@ class IVAPCalibrator(ScoreCalibrator):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         check_is_fitted(self)
         is_top = self.multiclass_ == "top"
         return guarantees.VECTOR if is_top else self.calibrator_.guarantee
@@ -660,7 +660,7 @@ class StackedCalibrator(Baseline):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         check_is_fitted(self)
         return self.rule_.guarantee
 

@@ -132,7 +132,7 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
         return folds
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Describe to scikit-learn where metadata goes: to itself and to the model."""
+        """Declare where metadata goes: to this estimator and to its model."""
         return (
             MetadataRouter(owner=self.__class__.__name__)
             .add_self_request(self)
@@ -213,7 +213,7 @@ class SplitIntoFolds(CrossFit):
             raise InvalidParameter(ONLY_BY_SPLITTER.format(way))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Describe to scikit-learn where metadata goes: also to the splitter."""
+        """Declare where metadata goes: also to the splitter."""
         router = super().get_metadata_routing()
         if hasattr(self.cv, "split"):
             router.add(
@@ -420,7 +420,7 @@ def checked_weights(
 
 
 def takes(estimator: Any, parameter: str) -> bool:
-    """Return whether training passes a model this parameter; not if it is prefit."""
+    """Return whether training passes this parameter to the model (not if prefit)."""
     if isinstance(estimator, FrozenEstimator):
         return False
     return parameter in inspect.signature(estimator.fit).parameters

@@ -372,7 +372,7 @@ class VennAbersClassifier(CrossFitClassifier):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         return self.calibrator_.guarantee
 
     def predict_fold_bounds(self, X: Any) -> FloatArray:
@@ -602,7 +602,7 @@ class IVAPClassifier(SplitOnce, VennAbersClassifier):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """Whether it is proven that the predictions are calibrated, or why not."""
+        """Whether the predictions are proven to be calibrated; if not, why."""
         check_is_fitted(self)
         return guarantees.VECTOR if self.multiclass_ == "top" else super().guarantee_
 

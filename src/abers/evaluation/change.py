@@ -302,7 +302,7 @@ def change_of(
 
 
 def most_draws(alpha: float, n_tests: int) -> int:
-    """Return how many tables p-values need to be compared with a level.
+    """Return how many tables to draw, so that p-values can be compared with a level.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 """Check: tests of a rule on recent rows.
 
 There are three kinds of findings. *Tests* ask whether P(label | score) has changed
-since the calibration; together, over all groups, they fail a right rule with
-probability at most alpha. *Limits* compare the drift of the scores and their AUC with a
-number; alpha does not apply to them. The calibration error is a *size*: it fails only
-if a test fails. Models without a rule that can be tested have limits alone, and there
-the calibration error is one of them.
+since the calibration; if the rule is still right, the probability that any of them
+fails, in any group, is at most alpha. *Limits* compare the drift of the scores and
+their AUC with a number; alpha does not apply to them. The calibration error is a
+*size*: it fails only if a test fails. Models without a rule that can be tested have
+limits alone, and there the calibration error is one of them.
 """
 
 from __future__ import annotations
@@ -762,7 +762,7 @@ def _group(
 
 
 def _result(p: float, alpha: float, few: str) -> tuple[str, str]:
-    """Return "fail" below the level; above it, few events are inconclusive."""
+    """Return "fail" up to the level; above it, few events make a test inconclusive."""
     if p <= alpha:
         return FAIL, ""
     return (INCONCLUSIVE, few) if few else (PASS, "")

@@ -564,7 +564,7 @@ def evaluate(
 
 
 def _is_predictor(thing: Any) -> bool:
-    """Tell a predictor from probabilities."""
+    """Return whether this is a predictor, not an array of probabilities."""
     kinds = Rule | RuleSet | Calibrator
     return isinstance(thing, kinds) or hasattr(thing, "predict_proba")
 
@@ -575,7 +575,7 @@ def _challenger(
     weights: FloatArray | None,
     evaluation: Evaluation,
 ) -> Challenger:
-    """Set a second predictor against the first."""
+    """Compare a second predictor with the first one."""
     if first.probabilities.shape != second.probabilities.shape:
         msg = (
             "challenger must have the rows and classes of the predictor, "
@@ -655,7 +655,7 @@ def _score_bands(
     weights: FloatArray | None,
     bands: int | ArrayLike,
 ) -> tuple[ScoreBand, ...]:
-    """Cut the scores of the only rule into bands, or the probabilities."""
+    """Cut the scores into bands if there is one rule, else the probabilities."""
     scores = predictions.column_scores()
     if _only_rule(predictions) is None or scores is None or counts.scores is None:
         scores = predictions.column().probabilities

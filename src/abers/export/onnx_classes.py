@@ -131,7 +131,7 @@ class GraphOfClasses:
         return [self._share(lower, upper, 0.0), self._share(upper, lower, 1.0), point]
 
     def _share(self, parts: str, others: str, undefined: float) -> str:
-        """Return part / (part + the sum of the others' others)."""
+        """Return part / (part + the sum of `others` over the other classes)."""
         add = self.graph.add
         rest = add("MatMul", others, self.graph.constant(1.0 - np.eye(self.size)))
         share = add("Div", parts, add("Add", parts, rest))

@@ -44,7 +44,7 @@ ADVICE = (
 
 
 def direction_of(test: str, bet: int) -> str:
-    """Return the direction of the change if this bet wins; the first bet is no bet."""
+    """Return the direction of the change if this bet wins; the first stakes nothing."""
     side, stake = divmod(bet - 1, STAKES.size)
     too_large = STAKES[stake] > 0
     if side == 0:
@@ -79,7 +79,7 @@ class Alarm(NamedTuple):
 
     @property
     def size(self) -> str:
-        """The size of the change, by the rows between its estimate and the alarm."""
+        """The size of the change, in the rows from its estimated start to the alarm."""
         sums = self.since
         if self.test == "scores":
             n = sums["rows"]
@@ -132,7 +132,7 @@ def _rates(sums: Mapping[str, float], end: str, what: str) -> str:
 
 
 class Stall(NamedTuple):
-    """Why labels are no longer tested, or hardly."""
+    """Why no labels are tested any more, or only a few."""
 
     reason: str  # "held back", "no labels", "no label yet" or "dropped"
     row: int  # of the stream: the first without a label, or dropped

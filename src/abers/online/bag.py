@@ -11,8 +11,8 @@ are uniform, and each is independent of the earlier ones of its kind:
   v = p1 if its label is 1, and v = p0 if it is 0. Given that the newest row falls into
   the set, it is a one with probability v. So U v for a one and v + U (1 - v) for a zero
   are uniform, U being uniform on [0, 1];
-- of its label once more, turned round where v is not above the share of ones in the
-  bag: a function of the bag and the level set, so this is uniform, too.
+- of its label once more, reversed where v is not above the share of ones in the bag: a
+  function of the bag and the level set, so this is uniform, too.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ ROUNDS_AT_ONCE = 2**14  # rounds whose factors are in memory at once
 
 
 def on_one_side(p: FloatArray) -> FloatArray:
-    """Bet that p-values are too small, or too large; the first bet is no bet."""
+    """Bet that p-values are too small, or too large; the first bet stakes nothing."""
     return _with_none(1 + np.multiply.outer(p - 0.5, STAKES))
 
 
@@ -131,7 +131,7 @@ class TracedCapital(Capital):
         self.least_rows = least_rows.copy()
 
     def winner(self) -> int:
-        """Return the bet with the most capital, other than no bet."""
+        """Return the bet with the most capital, among those that stake something."""
         return 1 + int(self.weights.sum(axis=0)[1:].argmax())
 
 

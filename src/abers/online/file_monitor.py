@@ -109,8 +109,8 @@ class FileMonitor(Stored):
 
     Made by `begin`; `add_rows` and `add_labels` take the contents of one file each.
     They either raise without changing anything, or accept the whole file. Without
-    groups, it can also protect the rule of its calibration rows, for rows whose
-    probability is asked for.
+    groups, it can also protect the rule of its calibration rows, for the rows whose
+    probability is requested.
     """
 
     _layout: ClassVar = Layout(
@@ -240,9 +240,9 @@ class FileMonitor(Stored):
             The file they come from.
         scores, labels : ndarray of shape (n,)
             In order of arrival; an unknown label is -1.
-        ids : sequence of n texts, default=()
+        ids : sequence of n strings, default=()
             To match later labels, if the monitor uses ids.
-        groups : sequence of n texts, default=None
+        groups : sequence of n strings, default=None
             If the monitor uses groups.
         protect : bool, default=False
             Whether to issue a protected probability for each row.
@@ -291,7 +291,7 @@ class FileMonitor(Stored):
         ----------
         file : FileFacts
             The file they come from.
-        ids, labels : sequence of n texts, ndarray of shape (n,)
+        ids, labels : sequence of n strings, ndarray of shape (n,)
             In any order. A label of -1 is still unknown.
 
         Returns
@@ -326,7 +326,7 @@ class FileMonitor(Stored):
         return n_gone
 
     def check_protects(self) -> None:
-        """Raise if probabilities of groups should be protected."""
+        """Raise if a monitor with groups is asked to protect probabilities."""
         if self.protected is None:
             msg = (
                 "a state with --by must be followed without --protect, which is for "
@@ -427,7 +427,7 @@ class FileMonitor(Stored):
         return self.ledger[self.place_of(row)].file
 
     def place_of(self, row: int) -> int:
-        """Return the position of that file in the ledger."""
+        """Return the position, in the ledger, of the file that contains a row."""
         ends = np.cumsum([line.counts.n_rows for line in self.ledger])
         place = int(np.searchsorted(ends, row, side="right"))
         return min(place, len(self.ledger) - 1)
@@ -437,7 +437,7 @@ class FileMonitor(Stored):
         return Stall(reason, row, one, file.name, file.date, n, self.max_wait)
 
     def _usual_delay(self) -> float:
-        """Return a delay, in rows, within which nearly all labels came so far."""
+        """Return a delay, in rows, within which nearly all labels have come so far."""
         counts = np.cumsum(self.delays)
         bits = int(np.searchsorted(counts, USUAL * counts[-1]))
         return 2.0**bits - 1
@@ -892,7 +892,7 @@ def _flaw_of_protected(facts: Facts, arrays: Arrays) -> str | None:
 
 
 def _is_made_as(kind: Any, value: object) -> bool:
-    """Return whether the fields of a named tuple are here, each of its type."""
+    """Return whether all fields of a named tuple are present, each of its type."""
     return (
         isinstance(value, dict)
         and value.keys() == set(kind._fields)

@@ -1,4 +1,4 @@
-"""A monitor of a stream: tests that may be checked after every row, without end.
+"""A monitor of a stream: tests that may be checked after every row, for ever.
 
 Under the hypothesis that calibration rows and stream are exchangeable, three p-values
 of each row are uniform (`bag`).

@@ -160,7 +160,7 @@ class OnlineVennAbers(Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Whether it is proven that one of the bounds is calibrated, or why not."""
+        """Whether one of the bounds is proven to be calibrated; if not, why."""
         return guarantees.PAIR
 
     @property
@@ -472,7 +472,7 @@ class OnlineVennAbers(Stored):
             raise InvalidData(msg)
 
     def _refuse_absent(self, score: float, negatives: int, positives: int) -> None:
-        """Raise, naming the row that is not there."""
+        """Raise an error that names the missing row."""
         wanted = f"{negatives} of label 0 and {positives} of label 1"
         msg = (
             f"only rows that were added can be removed; of score {score!r} "

@@ -1,10 +1,11 @@
 """Protected probabilities: they follow a change, and cost at most 1 bit if none comes.
 
 A rule is right as long as new rows resemble its calibration rows. `Protected` tracks
-the log loss of its probabilities, and adjusts them once other odds would have had less:
-it mixes maps of the log-odds, with weights that follow the losses. An account in bits
-ensures that the total loss of the issued numbers never exceeds the rule's by more than
-1 bit, whatever the data, and however late the labels come (`kernel/protection.hpp`).
+the log loss of its probabilities, and adjusts them once other odds would have had a
+smaller loss: it mixes maps of the log-odds, with weights that follow the losses. An
+account in bits ensures that the total loss of the issued numbers never exceeds the
+rule's by more than 1 bit, whatever the data, and however late the labels come
+(`kernel/protection.hpp`).
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def is_number(value: object) -> bool:
 
 
 class Protected(Stored):
-    """Probabilities that follow a change, with a total log loss of the base's + 1 bit.
+    """Probabilities that follow a change, at a total log loss of at most 1 bit more.
 
     `predict` issues a probability for each new row, and `update` learns the labels when
     they come. Labels may come late and in any order, even one that depends on their
@@ -228,7 +229,7 @@ class Protected(Stored):
         ----------
         scores : array-like of shape (n,)
             Real numbers, ±inf allowed, NaN refused.
-        ids : sequence of n integers or texts, default=None
+        ids : sequence of n integers or strings, default=None
             Used by `update` to find the rows. Without ids, labels must come in the
             order of the predictions.
 
@@ -270,7 +271,7 @@ class Protected(Stored):
             As they were predicted.
         labels : array-like of shape (n,)
             0 or 1, or bool, in the order in which they came.
-        ids : sequence of n integers or texts, default=None
+        ids : sequence of n integers or strings, default=None
             As in `predict`, in any order. Without ids, the labels belong to the oldest
             rows without an id, and `scores` must match.
 
@@ -304,7 +305,7 @@ class Protected(Stored):
         ----------
         scores : array-like of shape (n,)
             As they were predicted.
-        ids : sequence of n integers or texts, default=None
+        ids : sequence of n integers or strings, default=None
             As in `predict`. Without ids, the oldest rows without an id.
 
         Returns
@@ -497,7 +498,7 @@ def _columns(rows: Iterable[WaitingRow]) -> FloatArray:
 
 
 def _as_ids(ids: Iterable[RowId], n_rows: int) -> list[RowId]:
-    """Return ids as plain integers and texts; raise if invalid or repeated."""
+    """Return ids as plain integers and strings; raise if invalid or repeated."""
     keys: list[Any] = [
         key.item() if isinstance(key, np.generic) else key for key in ids
     ]

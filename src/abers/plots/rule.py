@@ -530,7 +530,7 @@ class RuleDisplay(_base.Display):
 
 
 def _steps_at(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return where functions may change, and a score within each piece."""
+    """Return the scores where step functions may change, and a score in each piece."""
     thresholds = np.union1d(scores, np.nextafter(scores, np.inf))
     below = np.nextafter(thresholds[:1], -np.inf)
     return thresholds, np.concatenate((below, thresholds))

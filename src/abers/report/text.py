@@ -353,7 +353,7 @@ def row_counts(evaluation: Evaluation) -> str:
 
 
 def _origin(evaluation: Evaluation) -> str:
-    """Return whether the rows were used for the fit, for a printed summary."""
+    """Describe, in a printed summary, whether the rows were used for the fit."""
     if evaluation.in_sample:
         return ", in-sample"
     if evaluation.in_sample is False:
@@ -717,7 +717,7 @@ def _loss_table(evaluation: Evaluation) -> Table:
 
 
 def challenger_table(evaluation: Evaluation, challenger: Challenger) -> Table:
-    """Set two predictors side by side."""
+    """Show two predictors side by side."""
     changes = {"log loss": challenger.log, "Brier loss": challenger.brier}
     if challenger.auc is not None:
         changes["AUC"] = challenger.auc

@@ -183,8 +183,8 @@ def load_sample(
 
     `columns` are names or patterns: one for two classes, else one per class. A column
     whose name ends with a label belongs to that class; if no name does, they belong to
-    the classes in ascending order. They hold what `kind` says; without it
-    probabilities, if all rows look like probabilities, else margins. Messages say that
+    the classes in ascending order. `kind` says what they hold. Without it, they hold
+    probabilities if all rows look like probabilities, else margins. Messages say that
     rows are for the `purpose`; the other options are those of `fit_table`.
     """
     if kind is not None:

@@ -488,7 +488,7 @@ def _with_points(texts: pa.Array, dialect: Dialect | None) -> pa.Array:
 
 
 def _trimmed_numerals(texts: pa.Array) -> pa.Array:
-    """Return texts without surrounding spaces, null where a number is missing."""
+    """Return text without surrounding spaces, null where a number is missing."""
     trimmed = pc.utf8_trim_whitespace(texts)
     missing = pc.match_substring_regex(trimmed, MISSING, ignore_case=True)
     return pc.if_else(missing, pa.nulls(1, trimmed.type)[0], trimmed)

@@ -301,7 +301,7 @@ class Source:
             return spooled(_blocks(stream), scratch, self.name)
 
     def _bytes(self) -> Any:
-        """Open the stored bytes; if there is no file, Python's message is the best."""
+        """Open the stored bytes; a missing file raises Python's own, clear error."""
         return Path(self.path).open("rb") if self.is_local else self._native()
 
     def _native(self) -> pa.NativeFile:

@@ -29,7 +29,7 @@ def container_limit(root: Path = ROOT) -> int | None:
 
 
 def usual_memory(most: int, root: Path = ROOT) -> int:
-    """Return the default memory of a fit: `most`, or half of the container's.
+    """Return the default memory of a fit: `most`, or half the container's if less.
 
     The other half is for Python and for the rule itself.
     """

@@ -260,7 +260,7 @@ def load_rows(
     dialect: Dialect | None = None,
     progress: Progress | None = None,
 ) -> LoadedRows:
-    """Read all rows to evaluate a rule or a calibrator on, into memory.
+    """Read into memory all rows on which to evaluate a rule or a calibrator.
 
     Columns are those of its fit unless others are named; without a rule, a column of
     scores or of probabilities is evaluated. Labels are the classes of a calibrator;
@@ -317,7 +317,7 @@ def load_rows(
 
 
 def _groups(rule: Any, table: InputTable, by: str | None) -> Groups | None:
-    """Return the column of groups: of those of a rule set, or of any others."""
+    """Return the column of groups, in the type of the rule set if there is one."""
     if isinstance(rule, RuleSet):
         return groups_of(rule, column(table, group_column(rule, by), "group"))
     return None if by is None else Groups(column(table, by, "group"))

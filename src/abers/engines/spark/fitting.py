@@ -49,12 +49,12 @@ def fit_rule(
     *,
     score: str,
     label: str | None = None,
-    pos_label: Label = None,
     weight: str | None = None,
-    increasing: bool = True,
-    n_parts: int | None = None,
     count: str | None = None,
     positives: str | None = None,
+    pos_label: Label = None,
+    increasing: bool = True,
+    n_parts: int | None = None,
 ) -> Rule:
     """Fit a rule to a DataFrame: equal to `abers.fit_rule`, bit for bit.
 
@@ -168,10 +168,10 @@ def fit_table(
     score: str,
     label: str | None = None,
     by: str | None = None,
-    pos_label: Label = None,
     weight: str | None = None,
     count: str | None = None,
     positives: str | None = None,
+    pos_label: Label = None,
     minimum: int = 30,
     increasing: bool = True,
     n_parts: int | None = None,

@@ -18,7 +18,7 @@ ADVICE = (
 
 
 def check_java() -> None:
-    """Raise with what to install if Spark's own session cannot start here.
+    """If Spark's own session cannot start here, raise, and say what to install.
 
     Spark Connect needs no Java.
 

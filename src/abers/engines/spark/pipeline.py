@@ -93,7 +93,7 @@ class IVAPCalibrator(
 ):
     """Fit a rule to the scores of the earlier stages; a stage of a Pipeline.
 
-    Train the classifier on other rows than those used here: calibrate an existing
+    Train the classifier on rows other than those used here: calibrate an existing
     `PipelineModel`, or its probabilities will look better than they are.
 
     The new columns have the types of Spark's own classifiers, so that its evaluators

@@ -59,7 +59,10 @@ def outer_ranks(total: int) -> IntArray:
 
 def cut_ranks(total: int) -> IntArray:
     """Return the ranks of the percentiles and of all cuts, from 1, ascending."""
-    return np.sort(np.concatenate((percentile_ranks(total), outer_ranks(total))))
+    percentiles = percentile_ranks(total)
+    if total <= 100 * LEAST_OUTER_ROWS:  # too few to cut the outer cells
+        return percentiles
+    return np.sort(np.concatenate((percentiles, outer_ranks(total))))
 
 
 class Cells(NamedTuple):

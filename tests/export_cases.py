@@ -111,13 +111,13 @@ def answers(rule, scores):
     return np.column_stack((rule.bounds(scores), rule.probability(scores)))
 
 
-def mismatches(found, expected):
+def mismatches(computed, expected):
     """Count the numbers whose bits differ; NaN and None are missing, in both."""
-    found = np.asarray(found, dtype=float).reshape(-1, 3)
+    computed = np.asarray(computed, dtype=float).reshape(-1, 3)
     expected = np.asarray(expected, dtype=float).reshape(-1, 3)
-    assert found.shape == expected.shape
-    missing = np.isnan(found) & np.isnan(expected)
-    return int((~missing & (found.view(np.int64) != expected.view(np.int64))).sum())
+    assert computed.shape == expected.shape
+    missing = np.isnan(computed) & np.isnan(expected)
+    return int((~missing & (computed.view(np.int64) != expected.view(np.int64))).sum())
 
 
 def stacked_rules():
@@ -234,11 +234,11 @@ def answers_of_steps(calibrator, given):
     return answers(calibrator.rule, as_read(calibrator, given))
 
 
-def largest_difference(found, expected):
+def largest_difference(computed, expected):
     """Return the largest difference of numbers; what is missing, is so in both."""
-    found, expected = (np.asarray(x, dtype=float) for x in (found, expected))
-    assert np.array_equal(np.isnan(found), np.isnan(expected))
-    return np.nanmax(abs(found - expected))
+    computed, expected = (np.asarray(x, dtype=float) for x in (computed, expected))
+    assert np.array_equal(np.isnan(computed), np.isnan(expected))
+    return np.nanmax(abs(computed - expected))
 
 
 def calibrators():

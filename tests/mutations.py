@@ -129,9 +129,9 @@ FACTS = {
 
 def broken(kind, facts, arrays):
     """Return a condition that contents break, None if they break none."""
-    found = _broken_types(kind, facts, arrays)
-    if found:
-        return found
+    conditions = _broken_types(kind, facts, arrays)
+    if conditions:
+        return conditions
     numbers = {name: array.tolist() for name, array in arrays.items()}
     return next(
         (what for what, holds in CHECKS[kind](facts, numbers) if not holds), None
@@ -806,8 +806,8 @@ def _of_protection(facts, a, ids):
     }
     scores = protected["waiting_scores"]
     yield "all by id", len(issued) == len(scores)
-    known = zip(issued, scores, strict=True)
-    yield "known", all(one in unlabelled and unlabelled[one] == s for one, s in known)
+    pairs = zip(issued, scores, strict=True)
+    yield "known", all(one in unlabelled and unlabelled[one] == s for one, s in pairs)
 
 
 def of_top_rule(facts, a):

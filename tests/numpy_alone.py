@@ -47,24 +47,24 @@ def answers(name, thing):
     rows = THREE if name.endswith("-3") else SCORES
     rows = THREE[:, :2] if name == "pooled" else rows  # of two folds
     more = {"groups": GROUPS} if name == "rule-set" else {}
-    found = {"probability": thing.probability(rows, **more)}
+    numbers = {"probability": thing.probability(rows, **more)}
     if not name.startswith("curve"):
-        found["bounds"] = thing.bounds(rows, **more)
-    return found
+        numbers["bounds"] = thing.bounds(rows, **more)
+    return numbers
 
 
 def score(folder):
     """Ask all of them again: the same bits. What needs more says so in a sentence."""
     files = sorted(folder.glob("*.abers"))
     for file in files:
-        found = answers(file.stem, abers.load(file))
+        numbers = answers(file.stem, abers.load(file))
         with np.load(file.with_suffix(".npz")) as expected:
-            assert found.keys() == set(expected)
-            for what, values in found.items():
+            assert numbers.keys() == set(expected)
+            for what, values in numbers.items():
                 assert values.tobytes() == expected[what].tobytes(), (file.name, what)
     for use, sentence in LACKING.items():
-        said = message(use)
-        assert said == sentence, f"{use}: {said}"
+        shown = message(use)
+        assert shown == sentence, f"{use}: {shown}"
     sys.stdout.write(f"{len(files)} files, {len(LACKING)} sentences\n")
 
 

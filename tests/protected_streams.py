@@ -61,13 +61,13 @@ def play(seed, n_rows=120):
         label = stream.worst_label(t) if labels == 2 else int(rng.random() < q)
         delay = [0, int(rng.integers(longest)), longest * label][delays]
         due.setdefault(t + delay, []).append((t, label))
-        for row, known in due.pop(t, []):
-            stream.update(row, known)
-    for row, known in [row for rows in due.values() for row in rows]:
+        for row, outcome in due.pop(t, []):
+            stream.update(row, outcome)
+    for row, outcome in [row for rows in due.values() for row in rows]:
         if labels < 2 and rng.random() < 0.1:  # some labels never come
             stream.protected.drop([stream.waiting.pop(row)[0]], ids=[row])
         else:
-            stream.update(row, known)
+            stream.update(row, outcome)
     assert stream.protected.account == 0
     return stream.loss
 

@@ -67,8 +67,10 @@ def test_keys_are_distinct_and_components_are_dense():
 def test_an_ivap_is_the_classifier_with_the_same_rows(model):
     rule = ivap("y ~ .", FRAME, ~MASK, MASK, model=model)
     classifier = abers.IVAPClassifier(model, calibration=MASK).fit(X, Y)
-    found = predict(rule, FRAME)
-    np.testing.assert_array_equal(np.column_stack(found), classifier.predict_bounds(X))
+    predictions = predict(rule, FRAME)
+    np.testing.assert_array_equal(
+        np.column_stack(predictions), classifier.predict_bounds(X)
+    )
     assert rule.classifier.rules_ == classifier.rules_
     at_keys = classifier.rules_[0][0].bounds(rule.keys)
     np.testing.assert_array_equal(np.column_stack((rule.F0, rule.F1)), at_keys)
@@ -136,9 +138,9 @@ def test_labels_may_be_text_and_the_second_level_counts_as_1():
 
 
 def test_labels_may_be_computed():
-    found = cvap("{a > 0} ~ b + c", FRAME, K=2, seed=0)
+    computed = cvap("{a > 0} ~ b + c", FRAME, K=2, seed=0)
     plain = cvap("z ~ b + c", FRAME.assign(z=X[:, 0] > 0), K=2, seed=0)
-    np.testing.assert_array_equal(predict(found, FRAME), predict(plain, FRAME))
+    np.testing.assert_array_equal(predict(computed, FRAME), predict(plain, FRAME))
 
 
 def test_the_coding_is_learnt_from_the_training_rows_only():

@@ -66,7 +66,7 @@ class Imports(ast.NodeVisitor):
     """Collect what a module imports at run time, wherever the import stands."""
 
     def __init__(self, importer, source):
-        self.importer, self.scope, self.found = importer, [], []
+        self.importer, self.scope, self.imports = importer, [], []
         self.visit(ast.parse(source))
 
     def visit_scope(self, node):
@@ -102,15 +102,15 @@ class Imports(ast.NodeVisitor):
         ours = name.split(".")[0] == "abers"
         imported = name.removeprefix("abers.") if ours else name
         where = ".".join(self.scope)
-        self.found.append(Import(self.importer, where, imported, ours))
+        self.imports.append(Import(self.importer, where, imported, ours))
 
 
 IMPORTS = [
-    found
+    statement
     for name, path in MODULES.items()
-    for found in Imports(name, path.read_text()).found
+    for statement in Imports(name, path.read_text()).imports
 ]
-OURS = [found for found in IMPORTS if found.ours]
+OURS = [statement for statement in IMPORTS if statement.ours]
 
 
 def room(module):
@@ -118,7 +118,7 @@ def room(module):
 
 
 def found_in(source, importer="losses"):
-    return [found[1:3] for found in Imports(importer, source).found]
+    return [statement[1:3] for statement in Imports(importer, source).imports]
 
 
 def test_imports_are_found_wherever_they_stand():
@@ -155,17 +155,18 @@ def test_every_module_has_its_place_in_the_picture(module):
 
 def test_a_room_imports_only_from_those_before_it_and_its_own():
     wrong = {
-        found[:3]
-        for found in OURS
-        if ALONE not in (found.importer, found.imported)
-        and LEVELS.get(room(found.imported), -1) > LEVELS.get(room(found.importer), -1)
+        statement[:3]
+        for statement in OURS
+        if ALONE not in (statement.importer, statement.imported)
+        and LEVELS.get(room(statement.imported), -1)
+        > LEVELS.get(room(statement.importer), -1)
     }
     assert wrong == EXCEPTIONS
 
 
 def test_the_specification_imports_nothing_of_ours_and_nobody_imports_it():
-    assert [found for found in OURS if found.importer == ALONE] == []
-    assert [found for found in OURS if found.imported == ALONE] == []
+    assert [statement for statement in OURS if statement.importer == ALONE] == []
+    assert [statement for statement in OURS if statement.imported == ALONE] == []
 
 
 def test_what_is_installed_does_not_know_the_experiments():
@@ -174,18 +175,19 @@ def test_what_is_installed_does_not_know_the_experiments():
 
 def test_no_two_modules_import_each_other_however_indirectly():
     graph = {module: set() for module in MODULES}
-    for found in OURS:
-        if found[:3] not in EXCEPTIONS:
-            graph[found.importer].add(found.imported)
+    for statement in OURS:
+        if statement[:3] not in EXCEPTIONS:
+            graph[statement.importer].add(statement.imported)
     order = list(TopologicalSorter(graph).static_order())  # raises if there is a cycle
     assert set(order) >= set(MODULES)
 
 
 def test_only_estimators_comparison_and_the_demo_import_scikit_learn():
     rooms = {
-        room(found.importer)
-        for found in IMPORTS
-        if found.imported.split(".")[0] == "sklearn" and found.importer != "cli.demo"
+        room(statement.importer)
+        for statement in IMPORTS
+        if statement.imported.split(".")[0] == "sklearn"
+        and statement.importer != "cli.demo"
     }
     assert rooms <= {"estimators", "comparison"}
 

@@ -22,10 +22,10 @@ POSIX_ALONE = {"curses", "fcntl", "grp", "posix", "pty", "pwd", "resource", "ter
 @pytest.mark.parametrize("file", KERNEL, ids=lambda file: file.name)
 def test_only_one_header_names_compilers_and_systems(file):
     """kernel/portable.hpp: each of its words has a plain version."""
-    found = NOT_STANDARD.findall(file.read_text("utf-8"))
+    names = NOT_STANDARD.findall(file.read_text("utf-8"))
     assert bool(NOT_STANDARD.search(file.read_text("utf-8"))) == (
         file.name == "portable.hpp"
-    ), found
+    ), names
 
 
 def test_the_build_forbids_fused_multiplications():
@@ -56,8 +56,8 @@ def imported(file):
 
 def test_no_module_is_imported_that_windows_lacks():
     files = (ROOT / "src" / "abers").rglob("*.py")
-    found = {(f.name, name) for f in files for name in imported(f)}
-    assert not [pair for pair in found if pair[1] in POSIX_ALONE]
+    imports = {(f.name, name) for f in files for name in imported(f)}
+    assert not [pair for pair in imports if pair[1] in POSIX_ALONE]
 
 
 def has_generated_slots(node):

@@ -119,7 +119,7 @@ def test_a_name_one_level_down_is_not_a_second_time_at_the_top():
 def test_type_checkers_are_told_the_names_of_the_table(module):
     """The stub re-exports each name from the module that the table says."""
     path = importlib.resources.files("abers").joinpath(STUBS[module])
-    told = {
+    imported = {
         alias.asname: node.module
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ImportFrom)
@@ -132,7 +132,7 @@ def test_type_checkers_are_told_the_names_of_the_table(module):
         expected |= dict.fromkeys([*PUBLIC_MODULES, *EXTRAS], "abers")
     if module == "abers.evaluation":
         expected["reliability"] = module
-    assert told == expected
+    assert imported == expected
 
 
 def test_a_misspelt_name_fails_under_mypy(tmp_path):
@@ -181,8 +181,8 @@ def test_an_engine_that_is_missing_is_named_with_what_brings_it(monkeypatch):
 def test_a_module_can_be_imported_by_its_full_name(module):
     script = f"import abers.{module}; print(abers.{module}.__name__)"
     command = [sys.executable, "-c", script]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert said == f"abers.{module}\n"
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output == f"abers.{module}\n"
 
 
 def test_version_is_that_of_the_installed_package():
@@ -197,11 +197,11 @@ def test_types_are_shipped(name):
 def test_every_error_of_ours_is_also_one_that_users_know():
     from abers import errors
 
-    known = ValueError | TypeError | OSError | ImportError
+    builtin = ValueError | TypeError | OSError | ImportError
 
     for name, kind in vars(errors).items():
         if name.endswith("Warning"):
             assert issubclass(kind, UserWarning), name
         elif isinstance(kind, type) and kind is not errors.AbersError:
             assert issubclass(kind, errors.AbersError), name
-            assert issubclass(kind, known), name
+            assert issubclass(kind, builtin), name

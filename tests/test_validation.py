@@ -501,36 +501,36 @@ TWO_LABELS = [
 def test_any_two_labels_are_0_and_1_once_the_positive_one_is_given(
     kind, labels, pos_label
 ):
-    found, known = validation.binary_labels(kind(labels), pos_label)
-    assert found.tolist() == [label == pos_label for label in labels]
-    assert found.dtype == bool
-    assert known == pos_label
+    encoded, positive = validation.binary_labels(kind(labels), pos_label)
+    assert encoded.tolist() == [label == pos_label for label in labels]
+    assert encoded.dtype == bool
+    assert positive == pos_label
 
 
 @pytest.mark.parametrize("kind", [pd.Categorical, pl.Series, pa.array, np.array])
 def test_text_of_any_library_has_a_positive_label(kind):
-    found, known = validation.binary_labels(kind(["n", "y"]), np.str_("y"))
-    assert (found.tolist(), known, type(known)) == ([False, True], "y", str)
+    encoded, positive = validation.binary_labels(kind(["n", "y"]), np.str_("y"))
+    assert (encoded.tolist(), positive, type(positive)) == ([False, True], "y", str)
 
 
 def test_without_a_positive_label_they_are_as_they_were():
     for labels in ([0, 1], np.array([True, False]), [0.0, 1.0]):
-        found, known = validation.binary_labels(labels, None)
-        assert found.dtype == validation.as_labels(labels).dtype
-        assert known is None
+        encoded, positive = validation.binary_labels(labels, None)
+        assert encoded.dtype == validation.as_labels(labels).dtype
+        assert positive is None
 
 
 def test_a_positive_label_may_not_have_occurred():
     """Of rare events a few rows may show none."""
-    found, _ = validation.binary_labels(["good", "good"], "bad")
-    assert not found.any()
+    encoded, _ = validation.binary_labels(["good", "good"], "bad")
+    assert not encoded.any()
 
 
 def test_rows_that_do_not_count_may_have_any_label():
     counted = np.array([True, True, False, False])
     labels = ["bad", "good", None, "odd"]
-    found, _ = validation.binary_labels(labels, "bad", counted=counted)
-    assert found.tolist() == [True, False, False, False]
+    encoded, _ = validation.binary_labels(labels, "bad", counted=counted)
+    assert encoded.tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize(

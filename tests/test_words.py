@@ -86,8 +86,10 @@ def results():
     scores, labels = draw(400, 1)
     groups = np.where(scores > 0.5, "high", "low")
     comparison = abers.compare(scores, labels)
-    found = abers.evaluate(rule, scores, labels, groups=groups, comparison=comparison)
-    return rule, found, comparison, abers.check(rule, scores, labels)
+    evaluation = abers.evaluate(
+        rule, scores, labels, groups=groups, comparison=comparison
+    )
+    return rule, evaluation, comparison, abers.check(rule, scores, labels)
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +106,9 @@ def translated(text):
     """Return the translated phrases in the prose of a page, and what to write."""
     prose = " ".join(BLOCK.sub("code", text).split())
     return [
-        f"{found.group()!r}: write {better!r}"
+        f"{match.group()!r}: write {better!r}"
         for pattern, better in TRANSLATED.items()
-        for found in re.finditer(pattern, prose)
+        for match in re.finditer(pattern, prose)
     ]
 
 
@@ -141,18 +143,18 @@ def test_outputs_of_commands(page):
 
 
 def test_pages_and_texts(results):
-    _, found, comparison, check = results
-    refuse_retired(re.sub(r"data:image[^\"]*", "", evaluation_page(found)))
+    _, evaluation, comparison, check = results
+    refuse_retired(re.sub(r"data:image[^\"]*", "", evaluation_page(evaluation)))
     refuse_retired(re.sub(r"data:image[^\"]*", "", comparison_page(comparison)))
-    for result in (found, comparison, check):
+    for result in (evaluation, comparison, check):
         refuse_retired(f"{result}\n{result!r}")
-    refuse_retired(found._repr_html_() + comparison._repr_html_())
+    refuse_retired(evaluation._repr_html_() + comparison._repr_html_())
 
 
 def test_more_than_two_classes(many):
-    found, y, p = many
-    refuse_retired(re.sub(r"data:image[^\"]*", "", evaluation_page(found)))
-    refuse_retired(f"{found}\n{found!r}\n{found._repr_html_()}")
+    evaluation, y, p = many
+    refuse_retired(re.sub(r"data:image[^\"]*", "", evaluation_page(evaluation)))
+    refuse_retired(f"{evaluation}\n{evaluation!r}\n{evaluation._repr_html_()}")
     for display in (
         plots.ReliabilityDisplay.from_predictions(y, p),
         plots.ClassesDisplay.from_predictions(y, p),
@@ -170,7 +172,7 @@ def test_keys_of_json(results, many):
 
 
 def test_plots(results):
-    rule, found, comparison, _ = results
+    rule, evaluation, comparison, _ = results
     scores, labels = draw(400, 1)
     p = rule.probability(scores)
     groups = np.where(scores > 0.5, "high", "low")
@@ -190,7 +192,7 @@ def test_plots(results):
     ):
         for text in display.figure_.findobj(matplotlib.text.Text):
             refuse_retired(text.get_text())
-    assert found.groups
+    assert evaluation.groups
     plt.close("all")
 
 
@@ -209,7 +211,7 @@ def test_pages_read_as_written_in_english(page):
     "file", sorted((ROOT / "src").rglob("*.py")), ids=lambda f: f.stem
 )
 def test_docstrings_and_comments_read_as_written_in_english(file):
-    assert [found for text in prose_of(file) for found in translated(text)] == []
+    assert [phrase for text in prose_of(file) for phrase in translated(text)] == []
 
 
 BAD = (

@@ -63,23 +63,23 @@ def test_curve_is_the_isotonic_regression_of_scikit_learn(case, weighted):
 @pytest.mark.parametrize("bins", [5, 10, 15])
 def test_calibration_error_is_that_of_scikit_learns_curve(case, bins):
     y, p, _ = case
-    happened, said = calibration_curve(y, p, n_bins=bins)
+    happened, predicted = calibration_curve(y, p, n_bins=bins)
     edges = np.linspace(0, 1, bins + 1)
     assert not np.isin(p, edges).any()
     rows = np.bincount(np.searchsorted(edges[1:-1], p), minlength=bins)
-    expected = (rows[rows > 0] / p.size * abs(happened - said)).sum()
-    found = evaluation.expected_calibration_error(y, p, bins=bins)
-    assert found == pytest.approx(expected, rel=1e-10)
+    expected = (rows[rows > 0] / p.size * abs(happened - predicted)).sum()
+    error = evaluation.expected_calibration_error(y, p, bins=bins)
+    assert error == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore:the string cache:DeprecationWarning")  # polars
 def test_groups_are_off_by_the_bias_of_model_diagnostics(case):
     y, p, w = case
     groups = np.array(["web", "shop", "phone"])[np.arange(y.size) % 3]
-    found = evaluate(None, p, y, groups=groups, sample_weight=w)
+    evaluated = evaluate(None, p, y, groups=groups, sample_weight=w)
     theirs = compute_bias(y.astype(float), p, feature=groups, weights=w)
     expected = dict(theirs.select(theirs.columns[0], "bias_mean").iter_rows())
-    for group in found.groups:
+    for group in evaluated.groups:
         assert group.difference == pytest.approx(expected[group.name], abs=1e-12)
 
 

@@ -25,24 +25,32 @@ def test_intercept_and_slope_are_those_of_statsmodels(rows, weighted):
     options = {"family": sm.families.Binomial()}
     if weighted:
         options["var_weights"] = w
-    found = evaluation.logistic_recalibration(
+    recalibration = evaluation.logistic_recalibration(
         y, p, sample_weight=w if weighted else None
     )
     x, ones, labels = logit(p), np.ones(p.size), y.astype(float)
     kind = "HC0" if weighted else "nonrobust"
     large = sm.GLM(labels, ones, offset=x, **options).fit(cov_type=kind, tol=1e-12)
     joint = sm.GLM(labels, sm.add_constant(x), **options).fit(cov_type=kind, tol=1e-12)
-    parameters = found.intercept, found.joint_intercept, found.slope
+    parameters = (
+        recalibration.intercept,
+        recalibration.joint_intercept,
+        recalibration.slope,
+    )
     assert parameters == pytest.approx([*large.params, *joint.params], rel=1e-7)
-    errors = found.intercept_error, found.joint_intercept_error, found.slope_error
+    errors = (
+        recalibration.intercept_error,
+        recalibration.joint_intercept_error,
+        recalibration.slope_error,
+    )
     assert errors == pytest.approx([*large.bse, *joint.bse], rel=1e-6)
 
 
 def test_smooth_error_is_that_of_relplot(rows):
     """It halves the interval ten times, so it knows the bandwidth to 1/1024."""
     y, p, _ = rows
-    found = evaluation.smooth_calibration_error(y, p)
-    assert found == pytest.approx(smECE(p, y.astype(float)), abs=1e-3)
+    error = evaluation.smooth_calibration_error(y, p)
+    assert error == pytest.approx(smECE(p, y.astype(float)), abs=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore")  # pandas, within dcurves

@@ -58,9 +58,9 @@ def pages(tmp_path_factory):
         "comparison": comparison,
         "many-classes": many_classes(rng),
     }
-    for name, found in made.items():
+    for name, evaluation in made.items():
         title = HOSTILE[2] if name == "hostile" else None
-        found.to_html(folder / f"{name}.html", title=title)
+        evaluation.to_html(folder / f"{name}.html", title=title)
     return folder
 
 

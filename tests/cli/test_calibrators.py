@@ -52,8 +52,8 @@ def assert_contains(answer, expected):
     """The JSON of a command has all that Python gives."""
     assert answer.code == 0, answer.err
     wanted = json.loads(json.dumps(as_json(expected.to_dict())))
-    found = json.loads(answer.out)
-    assert {name: found[name] for name in wanted} == wanted
+    document = json.loads(answer.out)
+    assert {name: document[name] for name in wanted} == wanted
 
 
 def assert_same_losses(answer, expected):
@@ -98,8 +98,8 @@ def test_five_classes_by_the_shell_are_those_of_python_to_the_bit(run, five):
     expected = abers.fit_stacked_rule(p, places)
     assert_predicts(folder, expected, p, "five.abers", "rows.csv", run=run)
     loaded, labels = abers.load(folder / "five.abers"), added_labels(places)
-    judged = run(folder, "evaluate", "five.abers", "rows.csv", "--json")
-    assert_contains(judged, abers.evaluate(loaded, p, labels))
+    evaluated = run(folder, "evaluate", "five.abers", "rows.csv", "--json")
+    assert_contains(evaluated, abers.evaluate(loaded, p, labels))
     checked = run(folder, "check", "five.abers", "rows.csv", "--json")
     assert_contains(checked, abers.check(loaded, p, labels))
     assert_exported(folder, loaded, "five.abers", run=run)
@@ -122,11 +122,13 @@ def test_out_of_fold_scores_give_a_calibrator_of_all_models(run, five):
     loaded, labels = abers.load(folder / "folds.abers"), added_labels(places)
     models = pd.read_csv(folder / "models.csv").assign(kind=labels)
     models.to_csv(folder / "labelled.csv", index=False)
-    judged = ("folds.abers", "labelled.csv", *named, "--json")
+    arguments = ("folds.abers", "labelled.csv", *named, "--json")
     assert_contains(
-        run(folder, "evaluate", *judged), abers.evaluate(loaded, scores, labels)
+        run(folder, "evaluate", *arguments), abers.evaluate(loaded, scores, labels)
     )
-    assert_contains(run(folder, "check", *judged), abers.check(loaded, scores, labels))
+    assert_contains(
+        run(folder, "check", *arguments), abers.check(loaded, scores, labels)
+    )
     assert_exported(folder, loaded, "folds.abers", run=run)
     refused = run(folder, "predict", "folds.abers", "rows.csv", "--scores", "p_*")
     assert (refused.code, refused.out) == (1, b"")
@@ -338,8 +340,8 @@ def test_one_class_against_the_rest_is_understood_by_all_commands(call, five):
     answer = call(folder, "evaluate", "c.abers", "rows.csv", "--json")
     assert_same_losses(answer, abers.evaluate(rule, p[:, 2], ones))
     words = ("compare", "rows.csv", *words, "--methods", "IVAP", "--json")
-    found = abers.compare(p[:, 2], ones.astype(int), methods=["IVAP"])
-    assert_contains(call(folder, *words), found)
+    comparison = abers.compare(p[:, 2], ones.astype(int), methods=["IVAP"])
+    assert_contains(call(folder, *words), comparison)
     words = ("evaluate", "rows.csv", "--probability", "p_c", "--label", "kind")
     answer = call(folder, *words, "--pos-label", "c", "--json")
     assert_same_losses(answer, abers.evaluate(None, p[:, 2], ones))
@@ -378,10 +380,10 @@ def test_actions_by_a_table_of_costs_are_those_of_python(call, five, method):
     names = ["treat", "wait", "test", "refer"]
     assert table["action"].tolist() == [names[action] for action in expected.action]
     assert np.array_equal(table["worst_cost"], expected.worst_cost)
-    found = json.loads(answer.out)
+    document = json.loads(answer.out)
     counts = {name: (table["action"] == name).sum() for name in names}
-    assert found["n_by_action"] == counts
-    assert found["n_undetermined"] == expected.undetermined.sum()
+    assert document["n_by_action"] == counts
+    assert document["n_undetermined"] == expected.undetermined.sum()
 
 
 def test_two_classes_and_several_models_decide_by_costs_of_errors(call, tmp_path):
@@ -487,8 +489,8 @@ def test_a_calibrator_of_a_notebook_predicts_in_a_shell(run, tmp_path, n_classes
     out = pd.read_parquet(tmp_path / "out.parquet")
     p, bounds = model.predict_proba(X[300:]), model.predict_bounds(X[300:])
     if n_classes == 2:
-        found = out[["lower", "upper", "probability"]].to_numpy()
-        assert np.array_equal(found, np.column_stack((bounds, p[:, 1])))
+        predictions = out[["lower", "upper", "probability"]].to_numpy()
+        assert np.array_equal(predictions, np.column_stack((bounds, p[:, 1])))
     for place, name in enumerate(model.classes_ if n_classes > 2 else ()):
         own = out[[f"{what}_{name}" for what in ("lower", "upper", "probability")]]
         wanted = np.column_stack((bounds[:, place], p[:, place]))

@@ -46,14 +46,14 @@ def results(answer):
 
 
 def assert_same(answer, expected, missing=0):
-    found = json.loads(answer.out)
-    del found["notes"]  # how labels were read
-    assert (found.pop("n_missing"), found.pop("warnings")) == (missing, [])
-    assert (found.pop("schema_version"), len(found.pop("sha256"))) == (1, 64)
+    document = json.loads(answer.out)
+    del document["notes"]  # how labels were read
+    assert (document.pop("n_missing"), document.pop("warnings")) == (missing, [])
+    assert (document.pop("schema_version"), len(document.pop("sha256"))) == (1, 64)
     plain = expected.to_dict()
     for test in plain["findings"]:  # JSON has no NaN
         test |= {key: None for key, value in test.items() if value != value}  # noqa: PLR0124
-    assert found == json.loads(json.dumps(plain))
+    assert document == json.loads(json.dumps(plain))
 
 
 def test_a_check_that_passes_exits_0(run, folder):

@@ -22,10 +22,10 @@ from abers.tables.fit import is_held_out
 
 def assert_same_rule(path, rule):
     """Equal but for the tags."""
-    found = abers.load(path)
+    loaded = abers.load(path)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
-        assert np.array_equal(getattr(found, name), getattr(rule, name))
-    assert (found.n_rows, found.n_positives) == (
+        assert np.array_equal(getattr(loaded, name), getattr(rule, name))
+    assert (loaded.n_rows, loaded.n_positives) == (
         rule.n_rows,
         rule.n_positives,
     )
@@ -52,8 +52,8 @@ def test_a_rule_from_csv_predicts_what_the_library_predicts(run, files, tmp_path
     assert second == "008,,,,"
     for line, start, score in ((first, "007,0.25", 0.25), (third, "009,0.75", 0.75)):
         assert line.startswith(start + ",")
-        found = [float(x) for x in line.split(",")[2:]]
-        assert found == [*rule.bounds([score])[0], *rule.probability([score])]
+        bounds = [float(x) for x in line.split(",")[2:]]
+        assert bounds == [*rule.bounds([score])[0], *rule.probability([score])]
 
 
 def test_every_command_reads_the_labels_that_numpy_writes(run, files, tmp_path):
@@ -110,10 +110,10 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
     options = ("--score", "s", "--by", "r", "--minimum", "10")
     assert run(tmp_path, "fit", "part-*.csv.gz", "-o", "r.abers", *options).code == 0
     expected = abers.fit_rules(scores, labels, regions, minimum=10)
-    found = abers.load(tmp_path / "r.abers")
-    assert found.rules == expected.rules
-    assert found.counts == expected.counts
-    assert not found.keeps_diagram
+    loaded = abers.load(tmp_path / "r.abers")
+    assert loaded.rules == expected.rules
+    assert loaded.counts == expected.counts
+    assert not loaded.keeps_diagram
     run(
         tmp_path, "fit", "part-*.csv.gz", "-o", "kept.abers", *options, "--keep-diagram"
     )
@@ -124,13 +124,13 @@ def test_groups_from_a_pattern_equal_fit_rules(run, files, tmp_path):
         for name in ("north", "south")
     }
     assert kept.diagrams == by_hand
-    assert kept.rules["north"].without_diagram() == found.rules["north"]
+    assert kept.rules["north"].without_diagram() == loaded.rules["north"]
 
     new = "s,r\n0.5,north\n0.5,south\n0.5,mars\n"
     answer = run(tmp_path, "predict", "r.abers", "-", piped=new.encode())
-    found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
+    predicted = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
     bounds = expected.bounds([0.5] * 3, ["north", "south", None])  # mars is not seen
-    assert np.array_equal(np.array(found, dtype=float), bounds)
+    assert np.array_equal(np.array(predicted, dtype=float), bounds)
     assert "1 row has a group without a rule of its own" in answer.err
 
     shown = run(tmp_path, "inspect", "r.abers")
@@ -177,15 +177,15 @@ def test_predict_tells_which_rules_were_used(run, small_groups):
     (folder / "new.csv").write_text("score,by\n0.5,fax\n0.5,phone\n0.5,mars\n")
     command = ("predict", "r.abers", "new.csv", "--by", "by")
     answer = run(folder, *command)
-    found = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
+    cells = [line.split(",")[2:4] for line in answer.out.decode().splitlines()[1:]]
     bounds = expected.bounds([0.5] * 3, ["fax", "phone", None])  # mars is not seen
-    assert np.array_equal(np.array(found, dtype=float), bounds)
+    assert np.array_equal(np.array(cells, dtype=float), bounds)
     rest, pooled = answer.err.splitlines()
     without = "without a rule of its own; the rule"
     assert rest.startswith(f"warning: 2 rows have a group {without} that small groups")
     assert pooled.startswith(f"warning: 1 row has a group {without} of all rows was")
-    told = json.loads(run(folder, *command, "-o", "o.csv", "--json").out)
-    assert (told["n_rows"], told["n_rest"], told["n_pooled"]) == (3, 2, 1)
+    document = json.loads(run(folder, *command, "-o", "o.csv", "--json").out)
+    assert (document["n_rows"], document["n_rest"], document["n_pooled"]) == (3, 2, 1)
 
 
 @pytest.mark.parametrize("memory", ["1GB", "2KB"])
@@ -232,14 +232,14 @@ def test_steps_of_a_rule_set_tell_whose_they_are(run, tmp_path):
     fitted.save(tmp_path / "r.abers")
     steps = run(tmp_path, "inspect", "r.abers", "--steps").out.decode().splitlines()
     assert steps[0] == "group,start,lower,upper,probability"
-    found = [line.split(",") for line in steps[1:]]
+    cells = [line.split(",") for line in steps[1:]]
     for group, rule in (
         ("", fitted.pooled),
         ("fax", fitted.rest),
         ("phone", fitted.rest),
         ("web", fitted["web"]),
     ):
-        own = [step[2:4] for step in found if step[0] == group]
+        own = [step[2:4] for step in cells if step[0] == group]
         assert np.array(own, float).tolist() == [
             list(pair) for pair in zip(rule.lower, rule.upper, strict=True)
         ]
@@ -302,11 +302,11 @@ def test_inspect_shows_what_a_rule_knows(run, files):
     assert digest.encode() in shown.out
     steps = run(folder, "inspect", "rule.abers", "--steps").out.decode().splitlines()
     assert steps[0] == "start,lower,upper,probability"
-    found = np.array([line.split(",") for line in steps[1:]], dtype=float)
-    assert np.array_equal(found[1:, 0], rule.thresholds)
-    assert np.array_equal(found[:, 1:3], np.column_stack((rule.lower, rule.upper)))
+    table = np.array([line.split(",") for line in steps[1:]], dtype=float)
+    assert np.array_equal(table[1:, 0], rule.thresholds)
+    assert np.array_equal(table[:, 1:3], np.column_stack((rule.lower, rule.upper)))
     starts = np.r_[rule.thresholds[0] - 1, rule.thresholds]
-    assert np.array_equal(found[:, 3], rule.probability(starts))
+    assert np.array_equal(table[:, 3], rule.probability(starts))
     abers.rules.Diagram.from_rows(scores, labels).save(folder / "d.abers")
     assert b"diagram" in run(folder, "inspect", "d.abers").out
 
@@ -450,5 +450,5 @@ def test_inspect_shows_the_facts_of_whatever_was_saved(run, tmp_path):
         "increasing",
     ]
     assert "v7" in shown
-    found = json.loads(run(tmp_path, "inspect", "m.abers", "--json").out)
-    assert (found["kind"], found["n_calibration"]) == ("monitor", 2)
+    document = json.loads(run(tmp_path, "inspect", "m.abers", "--json").out)
+    assert (document["kind"], document["n_calibration"]) == ("monitor", 2)

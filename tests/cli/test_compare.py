@@ -40,13 +40,13 @@ NOTE = "Column 'bought': 'yes' is the positive label, against 'no'."
 def assert_same(answer, expected):
     """Equal to the last bit."""
     assert answer.code == 0, answer.err
-    found = json.loads(answer.out)
+    document = json.loads(answer.out)
     expected = json.loads(json.dumps(expected.to_dict()))
-    assert {key: found.pop(key) for key in expected} == expected
-    page = found.pop("page")
+    assert {key: document.pop(key) for key in expected} == expected
+    page = document.pop("page")
     assert page is None or page.endswith(".html")
-    assert found.pop("notes") in ([], [NOTE])
-    assert found == {"schema_version": 1, "n_missing": 0, "warnings": []}
+    assert document.pop("notes") in ([], [NOTE])
+    assert document == {"schema_version": 1, "n_missing": 0, "warnings": []}
 
 
 def test_scores_are_compared_as_the_library_does(run, folder, rows):

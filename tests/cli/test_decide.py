@@ -15,8 +15,8 @@ WORDS = {0: "refuse", 1: "act", -1: "refer"}
 
 
 def decided(bounds, **options):
-    found = abers.decide(bounds, [[0, 4], [1, 0]], **options)
-    return [WORDS[action] for action in found.action.tolist()], found
+    decisions = abers.decide(bounds, [[0, 4], [1, 0]], **options)
+    return [WORDS[action] for action in decisions.action.tolist()], decisions
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
@@ -31,13 +31,13 @@ def test_actions_are_those_of_the_library(run, files, tmp_path, ending, criterio
     added = ["lower", "upper", "probability", "action", "worst_cost"]
     assert list(table.columns) == ["score", "label", "region", *added]
     bounds = abers.load(files.folder / "rule.abers").bounds(files.scores)
-    actions, found = decided(bounds, criterion=criterion, refer=0.3)
+    actions, decisions = decided(bounds, criterion=criterion, refer=0.3)
     assert table.action.tolist() == actions
-    np.testing.assert_allclose(table.worst_cost, found.worst_cost, rtol=1e-15)
+    np.testing.assert_allclose(table.worst_cost, decisions.worst_cost, rtol=1e-15)
     counts = json.loads(answer.out)
     assert counts["n_rows"] == 2_000
     assert counts["n_by_action"] == {w: actions.count(w) for w in WORDS.values()}
-    assert counts["n_undetermined"] == found.undetermined.sum()
+    assert counts["n_undetermined"] == decisions.undetermined.sum()
 
 
 def test_counts_are_printed_and_rows_without_a_score_have_no_action(run, files):
@@ -65,8 +65,8 @@ def test_groups_decide_by_their_own_rules(run, files, tmp_path):
         tmp_path / "out.csv",
     )  # fmt: skip
     assert answer.code == 0, answer.err
-    found = pd.read_csv(tmp_path / "out.csv").action.tolist()
-    assert found == decided(rules.bounds(scores, regions))[0]
+    actions = pd.read_csv(tmp_path / "out.csv").action.tolist()
+    assert actions == decided(rules.bounds(scores, regions))[0]
 
 
 def test_prior_is_that_of_the_rule_with_a_prior(run, files, tmp_path):

@@ -69,11 +69,11 @@ def test_the_scores_are_wrong_and_the_rule_mends_them():
     tables = scored_digits()
     calibration, recent = tables["calibration"], tables["recent"]
     rule = abers.fit_rule(calibration.scores, calibration.labels)
-    found = abers.evaluate(rule, recent.scores, recent.labels)
-    assert found.losses.log.after < 0.5 * found.losses.log.before
-    assert found.losses.log.difference < -3 * found.losses.log.standard_error
-    assert not found.in_sample
-    assert np.isfinite(found.losses.log.before)
+    evaluation = abers.evaluate(rule, recent.scores, recent.labels)
+    assert evaluation.losses.log.after < 0.5 * evaluation.losses.log.before
+    assert evaluation.losses.log.difference < -3 * evaluation.losses.log.standard_error
+    assert not evaluation.in_sample
+    assert np.isfinite(evaluation.losses.log.before)
 
 
 def test_no_image_is_in_two_tables(shown):

@@ -64,9 +64,9 @@ NOTHING_MORE |= {"notes": [], "warnings": []}
 def judged(answer, expected):
     """Assert that all numbers are there, to the last bit; return the rest."""
     assert answer.code == 0, answer.err
-    found = json.loads(answer.out)
-    assert {key: found.pop(key) for key in expected} == as_read(expected)
-    return found
+    document = json.loads(answer.out)
+    assert {key: document.pop(key) for key in expected} == as_read(expected)
+    return document
 
 
 def test_numbers_of_rules_for_groups_are_those_of_the_library(run, folder, fresh):
@@ -156,18 +156,18 @@ def test_people_read_a_few_lines_and_the_worst_groups(run, folder, fresh):
         folder, "evaluate", "rule.abers", "fresh.csv", "--by", "region", env=wide
     )
     assert (answer.code, answer.err) == (0, "")
-    found = abers.evaluate(
+    evaluation = abers.evaluate(
         abers.load(folder / "rule.abers"),
         fresh["score"],
         fresh["label"],
         groups=fresh["region"],
     )
     first, *lines = answer.out.decode().splitlines()
-    assert first == found.printout().headline
-    for (name, text), line in zip(found.printout().facts, lines, strict=False):
+    assert first == evaluation.printout().headline
+    for (name, text), line in zip(evaluation.printout().facts, lines, strict=False):
         assert line.split(None, len(name.split())) == [*name.split(), text]
     groups = [line.split()[0] for line in lines[-11:-1]]
-    assert groups == [group.name for group in found.groups[:10]]
+    assert groups == [group.name for group in evaluation.groups[:10]]
     assert lines[-1].strip() == "… and 3 more"
 
 
@@ -201,9 +201,9 @@ def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh
     options = {"label": "fate", "pos_label": "won"}
     tables.fit_table(folder / "fresh.csv", **options).save(folder / "fate.abers")
     answer = run(folder, "evaluate", "fate.abers", "fresh.csv", "--json")
-    found = json.loads(answer.out)
-    assert found["n_positives"] == int((fresh["fate"] == "won").sum())
-    assert found["pos_label"] == "won"
+    document = json.loads(answer.out)
+    assert document["n_positives"] == int((fresh["fate"] == "won").sum())
+    assert document["pos_label"] == "won"
 
 
 # Arguments, exit code, message. 1 failed, 2 wrong use.

@@ -54,8 +54,8 @@ def test_a_named_pipe_is_read_as_a_file_is(run, folder, arguments):
     from_file = ["g1.csv" if a == "pipe.csv" else a for a in arguments]
     expected = run(folder, *from_file)
     fed(folder / "pipe.csv", ROWS.encode())
-    found = run(folder, *arguments, timeout=60)
-    assert (found.code, found.out) == (expected.code, expected.out)
+    piped = run(folder, *arguments, timeout=60)
+    assert (piped.code, piped.out) == (expected.code, expected.out)
 
 
 @pytest.mark.parametrize("arguments", [("predict", "g1.csv"), ("inspect",)])
@@ -98,13 +98,13 @@ def test_no_command_takes_another_column_than_that_of_the_fit(run, folder, verb)
     started = run(folder, "monitor", "state.abers", "--start", "g1.csv")
     assert started.code == 0
     costs = ("--cost-fp", "1", "--cost-fn", "1") if verb == "decide" else ()
-    known = "state.abers" if verb == "monitor" else "fitted.abers"
-    answer = run(folder, verb, known, "classes.csv", *costs)
+    file = "state.abers" if verb == "monitor" else "fitted.abers"
+    answer = run(folder, verb, file, "classes.csv", *costs)
     assert (answer.code, answer.out) == (1, b"")
     assert answer.err == (
         "abers: 'classes.csv' must have the column 'score' of the calibration rows; "
         "'y_pred' looks like scores among its columns 'y_pred', 'label'. If another "
         "holds the scores, name it with --score.\n"
     )
-    answer = run(folder, verb, known, "classes.csv", *costs, "--score", "y_pred")
+    answer = run(folder, verb, file, "classes.csv", *costs, "--score", "y_pred")
     assert answer.code in (0, 3), answer.err

@@ -14,8 +14,8 @@ from abers.tables.files import SCRATCH, Scratch
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_is_what_its_option_says(invoke, name):
-    code, asked, _ = invoke("help", name)
-    assert (code, asked) == (0, invoke(name, "--help").out)
+    code, text, _ = invoke("help", name)
+    assert (code, text) == (0, invoke(name, "--help").out)
 
 
 def test_help_alone_lists_the_commands(invoke):
@@ -74,11 +74,11 @@ def test_a_file_that_is_replaced_keeps_its_mode_and_owner(run, files):
     run(files.folder, "predict", "rule.abers", "new.csv", "-o", table, "--force")
     run(files.folder, "fit", "scores.csv", "-o", rule, "--force")
     for path in (table, rule):
-        found = path.stat()
-        assert found.st_size > 0
-        assert found.st_mode & 0o777 == 0o640
+        status = path.stat()
+        assert status.st_size > 0
+        assert status.st_mode & 0o777 == 0o640
         if os.geteuid() == 0:
-            assert (found.st_uid, found.st_gid) == (12, 34)
+            assert (status.st_uid, status.st_gid) == (12, 34)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")

@@ -61,8 +61,8 @@ def follow(folder, run, *arguments, code=0):
     return json.loads(answer.out)
 
 
-def capitals(found):
-    (group,) = found["groups"]
+def capitals(summary):
+    (group,) = summary["groups"]
     return [group[f"capital_{test}"] for test in ("scores", "labels", "slope")]
 
 
@@ -83,17 +83,17 @@ def test_rows_then_labels_in_any_order_and_in_parts_give_what_rows_with_labels_g
     labels[200:].to_csv(begun / "rest.csv", index=False)  # 60 of them again
     some = follow(begun, run, "some.csv")
     assert (some["n_new_labels"], some["n_waiting"] > 0) == (260, True)
-    found = follow(begun, run, "rest.csv")
-    assert (found["n_late_labels"], found["n_labels"]) == (60, 500)
-    assert capitals(found) == capitals(whole)
-    assert [line["kind"] for line in found["ledger"]] == [
+    summary = follow(begun, run, "rest.csv")
+    assert (summary["n_late_labels"], summary["n_labels"]) == (60, 500)
+    assert capitals(summary) == capitals(whole)
+    assert [line["kind"] for line in summary["ledger"]] == [
         *("calibration", "rows", "rows", "labels", "labels"),
     ]
-    assert found["schema_version"] == 1
+    assert summary["schema_version"] == 1
 
 
 def test_it_tests_as_the_library_does_at_scores_on_a_grid(begun, run, days):
-    found = follow(begun, run, "one.csv", "two.csv")
+    summary = follow(begun, run, "one.csv", "two.csv")
 
     def on_grid(name):
         scores, labels = days[name]
@@ -105,7 +105,7 @@ def test_it_tests_as_the_library_does_at_scores_on_a_grid(begun, run, days):
         setattr(vars(monitor)["_bag"], name, np.random.PCG64(seed))
     for name in ("one", "two"):
         state = monitor.update(*on_grid(name))
-    assert capitals(found) == [
+    assert capitals(summary) == [
         *(state.capital_scores, state.capital_labels, state.capital_slope)
     ]
 
@@ -113,8 +113,8 @@ def test_it_tests_as_the_library_does_at_scores_on_a_grid(begun, run, days):
 def test_labels_may_come_before_their_rows(begun, run):
     early = follow(begun, run, "one-labels.csv")
     assert (early["n_early_labels"], early["n_labels"]) == (200, 0)
-    found = follow(begun, run, "one-rows.csv")
-    assert (found["n_early_labels"], found["n_labels"]) == (0, 200)
+    summary = follow(begun, run, "one-rows.csv")
+    assert (summary["n_early_labels"], summary["n_labels"]) == (0, 200)
 
 
 def test_an_alarm_is_exit_code_3_and_says_what_since_when_and_how_much(begun, run):
@@ -123,19 +123,19 @@ def test_an_alarm_is_exit_code_3_and_says_what_since_when_and_how_much(begun, ru
     shown = " ".join(answer.out.decode().split())
     assert "Alarm: positives are more frequent at the same score. Raised in" in shown
     assert "'changed.csv'" in shown
-    found = follow(begun, run, code=3)
-    alarm = next(one for one in found["alarms"] if one["test"] == "labels")
+    summary = follow(begun, run, code=3)
+    alarm = next(one for one in summary["alarms"] if one["test"] == "labels")
     assert alarm["file"] == "changed.csv"
     assert abs(alarm["since_row"] - 200) < 100  # the rows of the first day
     assert alarm["sentence"] in shown
-    assert follow(begun, run, "two.csv", code=3)["alarms"][0] == found["alarms"][0]
+    assert follow(begun, run, "two.csv", code=3)["alarms"][0] == summary["alarms"][0]
 
 
 def test_the_page_says_what_since_when_and_what_to_do_and_lists_the_files(begun, run):
     follow(begun, run, "one.csv")
     follow(begun, run, "changed-rows.csv", code=4)  # labels are due
-    found = follow(begun, run, "changed-labels.csv", "--html", "page.html", code=3)
-    assert found["page"] == "page.html"
+    summary = follow(begun, run, "changed-labels.csv", "--html", "page.html", code=3)
+    assert summary["page"] == "page.html"
     text = (begun / "page.html").read_text()
     page, shown = Page(text), html.unescape(text)
     assert page.headings == [
@@ -144,11 +144,11 @@ def test_the_page_says_what_since_when_and_what_to_do_and_lists_the_files(begun,
         "Files",
         "Data and versions",
     ]
-    assert all(f"Alarm: {alarm['sentence']}" in shown for alarm in found["alarms"])
+    assert all(f"Alarm: {alarm['sentence']}" in shown for alarm in summary["alarms"])
     assert "What to do: find out what changed then." in shown
     place = next(i for i, row in enumerate(page.rows) if row[0] == "file")
     for row, (number, line) in zip(
-        page.rows[place + 1 :], list(enumerate(found["ledger"], 1))[::-1], strict=True
+        page.rows[place + 1 :], list(enumerate(summary["ledger"], 1))[::-1], strict=True
     ):
         counts = [line["kind"], str(line["n_rows"]), str(line["n_used"])]
         logs = [logs[0] for logs in line["log_capital"].values()]
@@ -156,7 +156,7 @@ def test_the_page_says_what_since_when_and_what_to_do_and_lists_the_files(begun,
         assert row[5:8] == [f"{np.exp(log):,.3g}" for log in logs]
     lines = [row for row in page.rows[place + 1 :] if len(row) == 9]
     notes = {row[0].split(". ")[1]: row[8] for row in lines}
-    alarm = next(one for one in found["alarms"] if one["test"] == "labels")
+    alarm = next(one for one in summary["alarms"] if one["test"] == "labels")
     assert "alarm: labels" in notes["changed-labels.csv"]  # not where its rows came
     assert "began: labels (an estimate)" in notes[alarm["since_file"]]
     answer = run(begun, *GO_ON, "--html", "page.html")
@@ -172,14 +172,14 @@ def test_the_page_of_a_stall_says_what_is_missing(folder, run):
         "--title",
         "A<B",
     )
-    found = follow(folder, run, *arguments, code=4)
+    summary = follow(folder, run, *arguments, code=4)
     text = (folder / "page.html").read_text()
-    assert f"Stalled: {found['stall']['sentence']}" in html.unescape(text)
+    assert f"Stalled: {summary['stall']['sentence']}" in html.unescape(text)
     assert "<h1>A&lt;B</h1>" in text
     assert "No alarm, but the tests of labels stall" in text
     heads = [row[0] for row in Page(text).rows]
     assert [head for head in heads if head.endswith(": scores")] == [
-        f"{group}: scores" for group in _by_capital(found["groups"])
+        f"{group}: scores" for group in _by_capital(summary["groups"])
     ]
 
 
@@ -194,13 +194,13 @@ def test_files_that_were_read_are_skipped_whatever_their_names(begun, run):
     follow(begun, run, "one.csv")
     before = (begun / "state.abers").read_bytes()
     shutil.copy(begun / "one.csv", begun / "copy.csv")
-    found = follow(begun, run, "one.csv", "copy.csv", "calibration.csv")
-    assert found["files_skipped"] == ["one.csv", "copy.csv", "calibration.csv"]
+    summary = follow(begun, run, "one.csv", "copy.csv", "calibration.csv")
+    assert summary["files_skipped"] == ["one.csv", "copy.csv", "calibration.csv"]
     assert (begun / "state.abers").read_bytes() == before
-    found = follow(begun, run, "one*.csv", "two.csv", code=1)
+    summary = follow(begun, run, "one*.csv", "two.csv", code=1)
     # one-labels.csv brings what is known, one-rows.csv rows that are.
-    assert found["files_read"] == ["one-labels.csv", "two.csv"]
-    assert [each["file"] for each in found["files_refused"]] == ["one-rows.csv"]
+    assert summary["files_read"] == ["one-labels.csv", "two.csv"]
+    assert [each["file"] for each in summary["files_refused"]] == ["one-rows.csv"]
 
 
 def test_a_day_that_is_exported_again_is_refused_as_a_whole(begun, run):
@@ -220,8 +220,8 @@ def test_a_day_that_is_exported_again_is_refused_as_a_whole(begun, run):
 
 def test_an_empty_day_is_fine(begun, run):
     (begun / "empty.csv").write_text("id,margin,region\n")
-    found = follow(begun, run, "empty.csv")
-    assert (found["n_new_rows"], found["n_files"]) == (0, 2)
+    summary = follow(begun, run, "empty.csv")
+    assert (summary["n_new_rows"], summary["n_files"]) == (0, 2)
 
 
 def lacking(folder, name, rows):
@@ -234,23 +234,30 @@ def lacking(folder, name, rows):
 
 def test_a_label_that_holds_back_the_others_is_named_until_it_comes(begun, run):
     name = lacking(begun, "one", [3])
-    found = follow(begun, run, name, code=4)
-    assert (found["stall"]["reason"], found["stall"]["id"]) == ("held back", "one-3")
-    assert found["stall"]["sentence"].startswith(
+    summary = follow(begun, run, name, code=4)
+    assert (summary["stall"]["reason"], summary["stall"]["id"]) == (
+        "held back",
+        "one-3",
+    )
+    assert summary["stall"]["sentence"].startswith(
         "the label of 'one-3' of 'one-gaps.csv' ("
     )
     # It stays so while nothing comes, and when more of the same does.
-    assert follow(begun, run, code=4)["stall"] == found["stall"]
+    assert follow(begun, run, code=4)["stall"] == summary["stall"]
     assert follow(begun, run, "two.csv", code=4)["stall"]["n_rows"] == 496
     (begun / "late.csv").write_text("id,fate\none-3,won\n")
-    found = follow(begun, run, "late.csv")
-    assert (found["stall"], found["n_labels"]) == (None, 500)
+    summary = follow(begun, run, "late.csv")
+    assert (summary["stall"], summary["n_labels"]) == (None, 500)
 
 
 def test_a_smaller_wait_drops_the_row_that_holds_back_the_others(begun, run):
     follow(begun, run, lacking(begun, "one", [3]), code=4)
-    found = follow(begun, run, "--max-wait", "100")
-    assert (found["n_labels"], found["n_dropped"], found["max_wait"]) == (199, 1, 100)
+    summary = follow(begun, run, "--max-wait", "100")
+    assert (summary["n_labels"], summary["n_dropped"], summary["max_wait"]) == (
+        199,
+        1,
+        100,
+    )
     (begun / "late.csv").write_text("id,fate\none-3,won\n")
     assert follow(begun, run, "late.csv")["n_late_labels"] == 1
 
@@ -272,32 +279,35 @@ def test_labels_that_cease_are_a_stall(begun, run):
 
 def test_a_run_that_drops_most_of_its_rows_is_a_stall(folder, run):
     assert run(folder, *START, "--max-wait", "50").code == 0
-    found = follow(folder, run, "one-rows.csv", code=4)
-    assert (found["stall"]["reason"], found["n_dropped"]) == ("dropped", 150)
-    assert found["stall"]["id"] == "one-0"
+    summary = follow(folder, run, "one-rows.csv", code=4)
+    assert (summary["stall"]["reason"], summary["n_dropped"]) == ("dropped", 150)
+    assert summary["stall"]["id"] == "one-0"
 
 
 def test_labels_that_come_with_their_rows_have_not_waited(folder, run):
     assert run(folder, *START, "--max-wait", "10").code == 0
-    found = follow(folder, run, "one.csv")
-    assert (found["n_dropped"], found["n_labels"]) == (0, 200)
+    summary = follow(folder, run, "one.csv")
+    assert (summary["n_dropped"], summary["n_labels"]) == (0, 200)
 
 
 def test_labels_that_never_come_are_a_stall_once_rows_of_two_files_wait(folder, run):
     assert run(folder, *START, "--max-wait", "2000").code == 0
     follow(folder, run, "one-rows.csv")  # their labels may take a while
-    found = follow(folder, run, "two-rows.csv", code=4)
-    assert (found["stall"]["reason"], found["stall"]["id"]) == ("no label yet", "one-0")
-    assert "no label has come so far, and 500 rows wait" in found["stall"]["sentence"]
-    assert follow(folder, run, code=4)["stall"] == found["stall"]
+    summary = follow(folder, run, "two-rows.csv", code=4)
+    assert (summary["stall"]["reason"], summary["stall"]["id"]) == (
+        "no label yet",
+        "one-0",
+    )
+    assert "no label has come so far, and 500 rows wait" in summary["stall"]["sentence"]
+    assert follow(folder, run, code=4)["stall"] == summary["stall"]
     assert follow(folder, run, "one-labels.csv")["stall"] is None
 
 
 def test_labels_that_never_come_are_a_stall_in_one_run_and_in_one_file(folder, run):
     assert run(folder, *START, "--max-wait", "150").code == 0
     shutil.copy(folder / "state.abers", folder / "other.abers")
-    found = follow(folder, run, "one-rows.csv", code=4)  # 50 of 200 rows were dropped
-    assert (found["stall"]["reason"], found["n_dropped"]) == ("dropped", 50)
+    summary = follow(folder, run, "one-rows.csv", code=4)  # 50 of 200 rows were dropped
+    assert (summary["stall"]["reason"], summary["n_dropped"]) == ("dropped", 50)
     run(folder, "monitor", "other.abers", "--max-wait", "2000")
     answer = run(folder, "monitor", "other.abers", "one-rows.csv", "two-rows.csv")
     assert answer.code == 4
@@ -307,8 +317,8 @@ def test_labels_that_never_come_are_a_stall_in_one_run_and_in_one_file(folder, r
 def test_without_ids_rows_without_labels_are_a_stall(folder, run):
     start = [each for each in START if each not in ("--id", "id")]
     assert run(folder, *start).code == 0
-    found = follow(folder, run, "one-rows.csv", code=4)
-    assert "was begun without --id" in found["stall"]["sentence"]
+    summary = follow(folder, run, "one-rows.csv", code=4)
+    assert "was begun without --id" in summary["stall"]["sentence"]
     assert follow(folder, run, "two.csv")["stall"] is None
     assert follow(folder, run, "changed-rows.csv", code=4)["stalled"]
 
@@ -316,15 +326,15 @@ def test_without_ids_rows_without_labels_are_a_stall(folder, run):
 def test_groups_share_the_level(folder, run):
     answer = run(folder, *START, "--by", "region")
     assert answer.code == 0, answer.err
-    found = follow(folder, run, "one.csv")
-    assert found["limit"] == 600
-    assert [group["group"] for group in found["groups"]] == ["north", "south"]
-    assert sum(group["n_rows"] for group in found["groups"]) == 200
+    summary = follow(folder, run, "one.csv")
+    assert summary["limit"] == 600
+    assert [group["group"] for group in summary["groups"]] == ["north", "south"]
+    assert sum(group["n_rows"] for group in summary["groups"]) == 200
     frame = pd.read_csv(folder / "two.csv")
     frame["region"] = "west"
     frame.to_csv(folder / "west.csv", index=False)
-    found = follow(folder, run, "west.csv")
-    assert (found["n_other_groups"], found["n_new_rows"]) == (300, 0)
+    summary = follow(folder, run, "west.csv")
+    assert (summary["n_other_groups"], summary["n_new_rows"]) == (300, 0)
 
 
 @pytest.mark.parametrize(
@@ -378,8 +388,8 @@ def test_protected_probabilities_are_those_of_the_library(begun, run, days):
         ids = [f"{name}-{row}" for row in range(scores.size)]
         out = f"{name}-out.csv"
         code = 4 if name == "changed" else 0  # ten labels of the first file are missing
-        found = follow(begun, run, f"{name}-rows.csv", "--protect", out, code=code)
-        assert found["protected_file"] == out
+        summary = follow(begun, run, f"{name}-rows.csv", "--protect", out, code=code)
+        assert summary["protected_file"] == out
         written = pd.read_csv(begun / out)
         assert written.columns.tolist() == ["id", "protected"]
         assert written["id"].tolist() == ids
@@ -393,7 +403,7 @@ def test_protected_probabilities_are_those_of_the_library(begun, run, days):
         state = abers.load(begun / "state.abers").protected
         assert (state.excess, state.account) == (expected.excess, expected.account)
         assert state.n_waiting == expected.n_waiting
-    assert found["protected"]["n_rows"] == 800
+    assert summary["protected"]["n_rows"] == 800
     answer = run(begun, *GO_ON, "--max-wait", "10")  # all but ten leave the account
     assert "The protected probabilities have cost" in " ".join(
         answer.out.decode().split()
@@ -424,8 +434,11 @@ def test_what_was_issued_is_not_overwritten_by_a_run_without_new_rows(begun, run
     protect = ("--protect", "out.csv")
     follow(begun, run, "one-rows.csv", *protect)
     before = (begun / "out.csv").read_bytes()
-    found = follow(begun, run, "one-rows.csv", *protect, "--force")
-    assert (found["files_skipped"], found["protected_file"]) == (["one-rows.csv"], None)
+    summary = follow(begun, run, "one-rows.csv", *protect, "--force")
+    assert (summary["files_skipped"], summary["protected_file"]) == (
+        ["one-rows.csv"],
+        None,
+    )
     assert (begun / "out.csv").read_bytes() == before
     (begun / "empty.csv").write_text("id,margin,region\n")
     follow(begun, run, "empty.csv", *protect, "--force")
@@ -467,8 +480,8 @@ def test_groups_are_not_protected(folder, run):
 
 def test_rows_without_a_score_are_left_out_if_told(begun, run):
     (begun / "bad.csv").write_text("id,margin,fate\na,1,won\nb,,won\nc,2,\n")
-    found = follow(begun, run, "bad.csv", "--drop-missing")
-    assert (found["n_missing"], found["n_rows"], found["n_waiting"]) == (1, 2, 1)
+    summary = follow(begun, run, "bad.csv", "--drop-missing")
+    assert (summary["n_missing"], summary["n_rows"], summary["n_waiting"]) == (1, 2, 1)
 
 
 def test_two_commands_at_once_lose_nothing(begun):
@@ -494,5 +507,5 @@ def test_without_a_change_the_state_is_not_written_again(begun, run):
 
 def test_a_command_that_is_killed_leaves_the_old_state_or_the_new_one(tmp_path):
     """A sample; `python benchmarks/monitor_kills.py` does it two hundred times."""
-    found = monitor_kills.killed(tmp_path, 8, size=500)
-    assert found["killed"] == found["old state"] + found["new state"] == 8
+    counts = monitor_kills.killed(tmp_path, 8, size=500)
+    assert counts["killed"] == counts["old state"] + counts["new state"] == 8

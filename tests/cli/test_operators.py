@@ -138,9 +138,9 @@ def test_numbers_that_are_stored_as_text_are_read(call, folder, ending):
     pd.read_csv(folder / "rows.csv").to_parquet(folder / "rows.parquet")
     expected = call("predict", "three.abers", "rows.parquet", "--format", "csv").out
     name = {"csv": "rows.csv", "parquet": "text.parquet"}[ending]
-    found = call("predict", "three.abers", name, "--format", "csv").out
+    predicted = call("predict", "three.abers", name, "--format", "csv").out
     last = [line.split(b",")[-4:] for line in expected.splitlines()]
-    assert [line.split(b",")[-4:] for line in found.splitlines()] == last
+    assert [line.split(b",")[-4:] for line in predicted.splitlines()] == last
 
 
 def test_missing_scores_get_no_probability(call, folder):
@@ -174,11 +174,11 @@ def test_two_jobs_on_one_output_leave_one_whole_file(command, folder, tmp_path, 
         subprocess.Popen([command, *words], cwd=folder, stderr=subprocess.PIPE)
         for _ in range(2)
     ]
-    said = [job.communicate()[1].decode() for job in jobs]
+    messages = [job.communicate()[1].decode() for job in jobs]
     codes = sorted(job.returncode for job in jobs)
-    assert codes == ([0, 0] if force else [0, 1]), said
+    assert codes == ([0, 0] if force else [0, 1]), messages
     if not force:
-        assert sum(f"abers: '{out}' exists" in text for text in said) == 1
+        assert sum(f"abers: '{out}' exists" in text for text in messages) == 1
     assert len(pd.read_csv(out)) == 20 * 300
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 

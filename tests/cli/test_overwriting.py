@@ -118,8 +118,8 @@ def test_a_link_that_leads_back_to_itself_is_no_file(run, files, tmp_path, name)
     loop.symlink_to("loop")
     answer = run(files.folder, *COMMANDS[name][0], loop, "--force")
     assert (answer.code, answer.out) == (1, b"")
-    said = f"abers: {str(loop)!r} must be a file; it is a link that leads back to"
-    assert answer.err == f"{said} itself.\n"
+    sentence = f"abers: {str(loop)!r} must be a file; it is a link that leads back to"
+    assert answer.err == f"{sentence} itself.\n"
     assert loop.is_symlink()
 
 

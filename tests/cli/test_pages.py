@@ -28,16 +28,16 @@ class Command(NamedTuple):
 
 def commands_of(page):
     """Return the commands of a page, and what it says they print."""
-    found = []
+    commands = []
     for block in BLOCK.findall(page):
         for line in block.splitlines():
             if line.startswith("$ "):
-                found.append([line[2:], []])
-            elif line.startswith("> ") and not found[-1][1]:
-                found[-1][0] += "\n" + line[2:]
+                commands.append([line[2:], []])
+            elif line.startswith("> ") and not commands[-1][1]:
+                commands[-1][0] += "\n" + line[2:]
             else:
-                found[-1][1].append(line)
-    return [Command(text, "\n".join(lines).strip("\n")) for text, lines in found]
+                commands[-1][1].append(line)
+    return [Command(text, "\n".join(lines).strip("\n")) for text, lines in commands]
 
 
 def printed(commands, folder):

@@ -65,17 +65,17 @@ class Counting(ClassifierMixin, BaseEstimator):
 
 def calibrated(name, scores, labels, new, kind):
     """Fit a method of the table to a column of scores, and apply it to another."""
-    fitted, asked = (Scores.of_columns(s[:, None], kind) for s in (scores, new))
-    return METHODS[name].predict(fitted, labels, None, asked)[:, 1]
+    fitted, queries = (Scores.of_columns(s[:, None], kind) for s in (scores, new))
+    return METHODS[name].predict(fitted, labels, None, queries)[:, 1]
 
 
 @pytest.mark.parametrize("scores", [P, MARGINS], ids=["probability", "margin"])
 def test_a_fold_is_predicted_by_methods_fitted_to_the_other_folds(scores):
     kind = "probability" if scores is P else "margin"
     folds = KFold(4, shuffle=True, random_state=3)
-    found = compare(scores, Y, cv=folds).probabilities
+    probabilities = compare(scores, Y, cv=folds).probabilities
     for fit, held in folds.split(scores):
-        for name, p in found.items():
+        for name, p in probabilities.items():
             expected = calibrated(name, scores[fit], Y[fit], scores[held], kind)
             np.testing.assert_array_equal(p[held], expected, err_msg=name)
 
@@ -167,7 +167,7 @@ TEST = np.arange(240) % 4 == 0
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_cross_predictors_are_the_classifiers_of_the_library(estimator, weights):
     """Same test rows, same folds, same bits."""
-    found = compare(
+    probabilities = compare(
         X, Y, estimator=estimator, test=TEST, cv=KFold(5), sample_weight=weights
     ).probabilities
     w = None if weights is None else weights[~TEST]
@@ -177,12 +177,12 @@ def test_cross_predictors_are_the_classifiers_of_the_library(estimator, weights)
         ("stacked", abers.CalibratedClassifier(estimator, cv=KFold(5))),
     ):
         expected = model.fit(X[~TEST], Y[~TEST], w).predict_proba(X[TEST])[:, 1]
-        np.testing.assert_array_equal(found[name], expected, err_msg=name)
+        np.testing.assert_array_equal(probabilities[name], expected, err_msg=name)
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_each_model_is_calibrated_on_its_own_fold_and_the_mean_is_compared(weights):
-    found = compare(
+    probabilities = compare(
         X, Y, estimator=GaussianNB(), test=TEST, cv=KFold(5), sample_weight=weights
     ).probabilities
     X_fit, y_fit = X[~TEST], Y[~TEST]
@@ -200,7 +200,7 @@ def test_each_model_is_calibrated_on_its_own_fold_and_the_mean_is_compared(weigh
     for name, predicted in by_fold.items():
         # Scores are rounded to 2^-22 for rules, and logarithms differ in the last bit.
         np.testing.assert_allclose(
-            found[name], np.mean(predicted, axis=0), rtol=1e-6, err_msg=name
+            probabilities[name], np.mean(predicted, axis=0), rtol=1e-6, err_msg=name
         )
 
 
@@ -224,13 +224,15 @@ def test_methods_are_those_of_calibrated_classifier_cv(estimator, method, name):
     model = make_pipeline(StandardScaler(), estimator)
     test = np.arange(labels.size) % 3 == 0
     folds = StratifiedKFold(5, shuffle=True, random_state=1)
-    found = compare(
+    comparison = compare(
         features, labels, estimator=model, test=test, cv=folds, methods=name
     )
     theirs = CalibratedClassifierCV(model, method=method, cv=folds)
     theirs.fit(features[~test], labels[~test])
     expected = theirs.predict_proba(features[test])[:, 1]
-    np.testing.assert_allclose(found.probabilities[name], expected, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(
+        comparison.probabilities[name], expected, atol=1e-6, rtol=0
+    )
 
 
 @pytest.mark.parametrize("methods", [None, ["uncalibrated"], ["IVAP", "CVAP pooled"]])
@@ -256,14 +258,14 @@ def test_models_may_be_trained_at_a_time():
     ids=["scores", "models"],
 )
 def test_progress_is_told_of_every_model_and_method(arguments, steps):
-    told = []
+    messages = []
     compare(
         y=Y,
         methods=["uncalibrated", "IVAP"],
-        progress=lambda *done: told.append(done),
+        progress=lambda *done: messages.append(done),
         **arguments,
     )
-    assert told == [(done, steps) for done in range(1, steps + 1)]
+    assert messages == [(done, steps) for done in range(1, steps + 1)]
 
 
 def test_labels_of_test_rows_change_no_prediction():
@@ -290,17 +292,19 @@ def test_a_quarter_of_the_rows_is_drawn_for_the_test_by_random_state():
 def test_a_prefit_classifier_is_a_way_to_make_scores(model):
     """All rows are judged, by methods that were fitted to other folds."""
     model = model.fit(X[:80], Y[:80])
-    found = compare(X[80:], Y[80:], estimator=FrozenEstimator(model))
+    comparison = compare(X[80:], Y[80:], estimator=FrozenEstimator(model))
     p = model.predict_proba(X[80:])
     expected = compare(p, Y[80:]).probabilities
-    np.testing.assert_allclose(found.probabilities["uncalibrated"], p[:, 1], rtol=1e-12)
-    for name in set(found.probabilities) & set(expected):
+    np.testing.assert_allclose(
+        comparison.probabilities["uncalibrated"], p[:, 1], rtol=1e-12
+    )
+    for name in set(comparison.probabilities) & set(expected):
         np.testing.assert_allclose(
-            found.probabilities[name], expected[name], rtol=1e-5, err_msg=name
+            comparison.probabilities[name], expected[name], rtol=1e-5, err_msg=name
         )
-    assert "CVAP" not in found.probabilities
-    assert "stacked" in found.probabilities
-    assert found.how == (
+    assert "CVAP" not in comparison.probabilities
+    assert "stacked" in comparison.probabilities
+    assert comparison.how == (
         f"160 rows scored by a prefit {type(model).__name__}, predicted in 5 folds, "
         "each by methods fitted to rows outside of it."
     )
@@ -354,17 +358,17 @@ def test_a_classifier_without_weights_is_warned_of_once(methods):
 
 @pytest.mark.parametrize("methods", [None, ["uncalibrated"]], ids=str)
 def test_routed_weights_reach_the_models_and_the_methods(methods):
-    asked = {"sample_weight": WEIGHTS, "methods": methods}
+    options = {"sample_weight": WEIGHTS, "methods": methods}
     with config_context(enable_metadata_routing=True):
         model = GaussianNB().set_fit_request(sample_weight=True)
-        found = compare(X, Y, estimator=model, **asked).to_dict()
-    assert found == compare(X, Y, estimator=GaussianNB(), **asked).to_dict()
+        comparison = compare(X, Y, estimator=model, **options).to_dict()
+    assert comparison == compare(X, Y, estimator=GaussianNB(), **options).to_dict()
 
 
 def test_a_class_with_fewer_rows_than_folds_is_warned_of():
     with pytest.warns(UserWarning, match="class True has only 3 of 240 rows"):
-        found = compare(P, np.arange(240) < 3)
-    assert not any(np.isnan(p).any() for p in found.probabilities.values())
+        comparison = compare(P, np.arange(240) < 3)
+    assert not any(np.isnan(p).any() for p in comparison.probabilities.values())
 
 
 @pytest.mark.parametrize("methods", [None, ["uncalibrated"]], ids=str)
@@ -447,23 +451,26 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(change, sentence):
 
 def test_a_prefit_model_of_three_classes_is_compared_on_all_three():
     model = GaussianNB().fit(X, np.arange(240) % 3)
-    found = compare(X, Y, estimator=FrozenEstimator(model), methods=["uncalibrated"])
-    assert found.classes == (0, 1, 2)
+    comparison = compare(
+        X, Y, estimator=FrozenEstimator(model), methods=["uncalibrated"]
+    )
+    assert comparison.classes == (0, 1, 2)
     np.testing.assert_allclose(
-        found.probabilities["uncalibrated"], model.predict_proba(X[found.rows])
+        comparison.probabilities["uncalibrated"],
+        model.predict_proba(X[comparison.rows]),
     )
 
 
 def test_losses_of_three_classes_are_those_of_scikit_learn():
     labels = np.array(["a", "b", "c"])[np.arange(240) % 3]
-    found = compare(X, labels, estimator=GaussianNB())
-    assert (found.n_positives, found.pos_label) == (None, None)
+    comparison = compare(X, labels, estimator=GaussianNB())
+    assert (comparison.n_positives, comparison.pos_label) == (None, None)
     assert {"uncalibrated", "temperature", "IVAP", "CVAP", "stacked"} <= set(
-        found.probabilities
+        comparison.probabilities
     )
-    tested = labels[found.rows]
-    for method in found.methods:
-        p = found.probabilities[method.name]
+    tested = labels[comparison.rows]
+    for method in comparison.methods:
+        p = comparison.probabilities[method.name]
         np.testing.assert_allclose(p.sum(axis=1), 1)
         one_hot = tested[:, np.newaxis] == np.array(["a", "b", "c"])
         brier = ((p - one_hot) ** 2).sum(axis=1).mean()
@@ -471,17 +478,17 @@ def test_losses_of_three_classes_are_those_of_scikit_learn():
         if np.isfinite(method.log_loss):
             expected = log_loss(tested, p, labels=["a", "b", "c"])
             assert method.log_loss == pytest.approx(expected)
-    assert "60 rows of 3 classes" in str(found)
-    assert json.dumps(found.to_dict())
-    assert "3 classes" in comparison_page(found)
+    assert "60 rows of 3 classes" in str(comparison)
+    assert json.dumps(comparison.to_dict())
+    assert "3 classes" in comparison_page(comparison)
 
 
 def test_probabilities_of_three_classes_need_no_estimator():
     labels = np.arange(240) % 3
     p = GaussianNB().fit(X, labels).predict_proba(X)
-    found = compare(p, labels)
-    np.testing.assert_array_equal(found.probabilities["uncalibrated"], p)
-    assert "CVAP" not in found.probabilities
+    comparison = compare(p, labels)
+    np.testing.assert_array_equal(comparison.probabilities["uncalibrated"], p)
+    assert "CVAP" not in comparison.probabilities
 
 
 def test_the_first_of_two_classes_may_be_the_positive_one():
@@ -498,11 +505,13 @@ def test_the_first_of_two_classes_may_be_the_positive_one():
 
 def test_one_column_of_scores_is_about_the_positive_class():
     names = np.where(Y == 1, "bad", "good")
-    found, expected = compare(P, names, pos_label="bad"), compare(P, Y)
-    assert [m.log_loss for m in found.methods] == [m.log_loss for m in expected.methods]
+    comparison, expected = compare(P, names, pos_label="bad"), compare(P, Y)
+    assert [m.log_loss for m in comparison.methods] == [
+        m.log_loss for m in expected.methods
+    ]
     both = compare(np.stack((P, 1 - P), axis=1), names, pos_label="bad")
     np.testing.assert_array_equal(
-        both.probabilities["uncalibrated"], found.probabilities["uncalibrated"]
+        both.probabilities["uncalibrated"], comparison.probabilities["uncalibrated"]
     )
 
 

@@ -22,8 +22,8 @@ def scores_of(scores, kind="margin"):
 
 def predicted(name, scores, new, kind="margin", *, labels=LABELS, weights=None):
     """Calibrate by a method of the table: the probability of label 1."""
-    fitted, asked = scores_of(scores, kind), scores_of(new, kind)
-    return METHODS[name].predict(fitted, labels, weights, asked)[:, 1]
+    fitted, queries = scores_of(scores, kind), scores_of(new, kind)
+    return METHODS[name].predict(fitted, labels, weights, queries)[:, 1]
 
 
 def by(calibrator, scores, new, weights=None):
@@ -48,8 +48,8 @@ def test_methods_on_margins_are_the_calibrators_of_the_library():
     }
     assert scores_of(MARGINS).offered() == tuple(expected)
     for name, p in expected.items():
-        found = predicted(name, MARGINS, NEW)
-        np.testing.assert_array_equal(found, p, err_msg=name)
+        probabilities = predicted(name, MARGINS, NEW)
+        np.testing.assert_array_equal(probabilities, p, err_msg=name)
 
 
 def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
@@ -57,19 +57,19 @@ def test_methods_on_probabilities_are_those_on_log_odds_but_for_platt():
     p, new = expit(MARGINS), expit(NEW)
     for name in ("isotonic", "isotonic with dummies", "IVAP"):
         on_margins = predicted(name, MARGINS, NEW)
-        found = predicted(name, p, new, "probability")
-        np.testing.assert_array_equal(found, on_margins, err_msg=name)
-    found = predicted("Platt (probability)", p, new, "probability")
-    np.testing.assert_array_equal(found, platt(p, new))
-    found = predicted("uncalibrated", p, new, "probability")
-    np.testing.assert_array_equal(found, new)
-    found = predicted("stacked", p, new, "probability")
+        probabilities = predicted(name, p, new, "probability")
+        np.testing.assert_array_equal(probabilities, on_margins, err_msg=name)
+    probabilities = predicted("Platt (probability)", p, new, "probability")
+    np.testing.assert_array_equal(probabilities, platt(p, new))
+    probabilities = predicted("uncalibrated", p, new, "probability")
+    np.testing.assert_array_equal(probabilities, new)
+    probabilities = predicted("stacked", p, new, "probability")
     expected = by(abers.StackedCalibrator(scores="probability"), p, new)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-6)
     for name in ("Platt (log-odds)", "temperature", "beta"):
         on_margins = predicted(name.replace("log-odds", "margin"), MARGINS, NEW)
-        found = predicted(name, p, new, "probability")
-        np.testing.assert_allclose(found, on_margins, rtol=1e-8, err_msg=name)
+        probabilities = predicted(name, p, new, "probability")
+        np.testing.assert_allclose(probabilities, on_margins, rtol=1e-8, err_msg=name)
 
 
 @pytest.mark.parametrize("name", ["temperature", "Platt (log-odds)"])
@@ -99,9 +99,9 @@ def test_certain_probabilities_take_the_place_of_the_furthest_finite_log_odds():
     p[[3, 4]] = 0, 1
     others = logit(np.delete(p, [3, 4]))
     finite = logit(np.clip(p, expit(others.min()), expit(others.max())))
-    found = predicted("Platt (log-odds)", p, [0, 0.3, 1], "probability")
+    probabilities = predicted("Platt (log-odds)", p, [0, 0.3, 1], "probability")
     new = [others.min(), logit(0.3), others.max()]
-    np.testing.assert_allclose(found, platt(finite, new), rtol=1e-8)
+    np.testing.assert_allclose(probabilities, platt(finite, new), rtol=1e-8)
 
 
 @pytest.mark.parametrize("middle", [[], [0.5] * 20], ids=["none", "one"])
@@ -110,14 +110,18 @@ def test_a_tree_of_pure_leaves_still_has_a_sigmoid(middle):
     p = np.r_[np.zeros(30), np.ones(30), middle]
     y = np.r_[np.zeros(25), np.ones(5), np.zeros(5), np.ones(25), np.tile([0, 1], 10)]
     y = y[: p.size].astype(int)
-    found = predicted("Platt (log-odds)", p, [0, 0.5, 1], "probability", labels=y)
+    probabilities = predicted(
+        "Platt (log-odds)", p, [0, 0.5, 1], "probability", labels=y
+    )
     # By symmetry the middle is 1/2; without one, the targets are met on either side.
     hit = (p.size / 2 + 1) / (p.size / 2 + 2)
     expected = (25 * (1 - hit) + 5 * hit) / 30
     if not middle:
-        np.testing.assert_allclose(found, [expected, 0.5, 1 - expected], rtol=1e-8)
-    assert found[0] == pytest.approx(expected, rel=1e-8)
-    assert found[1] == pytest.approx(0.5)
+        np.testing.assert_allclose(
+            probabilities, [expected, 0.5, 1 - expected], rtol=1e-8
+        )
+    assert probabilities[0] == pytest.approx(expected, rel=1e-8)
+    assert probabilities[1] == pytest.approx(0.5)
 
 
 def test_infinite_margins_are_bounded_in_the_same_way():

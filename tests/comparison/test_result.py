@@ -37,14 +37,14 @@ def test_losses_are_those_of_scikit_learn(estimator, weights):
     comparison = compare(
         P if estimator is None else X, Y, estimator=estimator, sample_weight=weights
     )
-    judged = comparison.rows
-    w = None if weights is None else weights[judged]
+    rows = comparison.rows
+    w = None if weights is None else weights[rows]
     for method in comparison.methods:
         p = comparison.probabilities[method.name]
-        brier = brier_score_loss(Y[judged], p, sample_weight=w)
+        brier = brier_score_loss(Y[rows], p, sample_weight=w)
         assert method.brier_loss == pytest.approx(brier, rel=1e-12)
         if method.name != "isotonic":
-            expected = log_loss(Y[judged], p, sample_weight=w)
+            expected = log_loss(Y[rows], p, sample_weight=w)
             assert method.log_loss == pytest.approx(expected, rel=1e-12)
 
 
@@ -67,13 +67,17 @@ def test_paired_differences_have_the_standard_error_of_a_mean():
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_differences_from_the_best_are_those_with_it_as_the_reference(weights):
     """For each loss by itself."""
-    found = compare(P, Y, sample_weight=weights)
+    compared = compare(P, Y, sample_weight=weights)
     for loss in ("log", "brier"):
-        best = min(found.methods, key=lambda method: getattr(method, f"{loss}_loss"))
-        assert found.ranked(loss)[0].name == found.to_dict()["best"][loss] == best.name
-        assert loss == "brier" or found.best == best.name
+        best = min(compared.methods, key=lambda method: getattr(method, f"{loss}_loss"))
+        assert (
+            compared.ranked(loss)[0].name
+            == compared.to_dict()["best"][loss]
+            == best.name
+        )
+        assert loss == "brier" or compared.best == best.name
         other = compare(P, Y, sample_weight=weights, reference=best.name)
-        for name, method in by_name(found).items():
+        for name, method in by_name(compared).items():
             from_best = getattr(method, f"{loss}_difference_from_best")
             expected = getattr(by_name(other)[name], f"{loss}_difference")
             np.testing.assert_array_equal(
@@ -84,15 +88,15 @@ def test_differences_from_the_best_are_those_with_it_as_the_reference(weights):
 
 
 def test_methods_are_ranked_by_either_loss():
-    found = compare(P, Y)
+    compared = compare(P, Y)
     for loss in ("log", "brier"):
-        ranked = found.ranked(loss)
+        ranked = compared.ranked(loss)
         losses = [method.loss for method in ranked]
         assert losses == sorted(losses)
         assert [m.name for m in ranked if m.from_best is None] == [ranked[0].name]
         assert [m.name for m in ranked if m.from_reference is None] == ["uncalibrated"]
     with pytest.raises(InvalidParameter, match="loss must be 'log' or 'brier'"):
-        found.ranked("hinge")
+        compared.ranked("hinge")
 
 
 def test_weights_scale_away_and_rows_of_weight_zero_do_not_count():
@@ -105,9 +109,9 @@ def test_weights_scale_away_and_rows_of_weight_zero_do_not_count():
     each, w = (Y[20:] - p) ** 2 - (Y[20:] - q) ** 2, weights[20:]
     mean = w @ each / w.sum()
     error = np.sqrt(220 / 219 * (w**2 @ (each - mean) ** 2)) / w.sum()
-    found = by_name(first)["Platt (log-odds)"].brier_difference
-    assert found.mean == pytest.approx(mean, rel=1e-9)
-    assert found.standard_error == pytest.approx(error, rel=1e-9)
+    difference = by_name(first)["Platt (log-odds)"].brier_difference
+    assert difference.mean == pytest.approx(mean, rel=1e-9)
+    assert difference.standard_error == pytest.approx(error, rel=1e-9)
     a, b = (by_name(c)["uncalibrated"].brier_loss for c in (first, scaled))
     assert a == pytest.approx(b, rel=1e-12)
     assert first.n_positives == Y.sum()
@@ -118,13 +122,13 @@ def test_infinite_losses_are_shown_and_not_clipped():
     labels = np.r_[0, 1, 0, 1, 0, 1, 0, 1]
     names = ["uncalibrated", "isotonic", "isotonic with dummies"]
     pairs = [(range(4, 8), range(4)), (range(4), range(4, 8))]
-    found = by_name(compare(scores, labels, cv=pairs, methods=names))
-    assert found["uncalibrated"].log_loss == found["isotonic"].log_loss == np.inf
-    assert np.isnan(found["isotonic"].log_difference.mean)
-    assert found["uncalibrated"].log_difference.mean == 0
-    assert found["isotonic with dummies"].log_difference.mean == -np.inf
-    assert np.isnan(found["isotonic with dummies"].log_difference.standard_error)
-    assert np.isfinite(found["isotonic"].brier_difference.standard_error)
+    methods = by_name(compare(scores, labels, cv=pairs, methods=names))
+    assert methods["uncalibrated"].log_loss == methods["isotonic"].log_loss == np.inf
+    assert np.isnan(methods["isotonic"].log_difference.mean)
+    assert methods["uncalibrated"].log_difference.mean == 0
+    assert methods["isotonic with dummies"].log_difference.mean == -np.inf
+    assert np.isnan(methods["isotonic with dummies"].log_difference.standard_error)
+    assert np.isfinite(methods["isotonic"].brier_difference.standard_error)
     from_finite = compare(scores, labels, cv=pairs, methods=names, reference=names[2])
     assert by_name(from_finite)["isotonic"].log_difference.mean == np.inf
     assert "+∞" in str(from_finite)
@@ -142,12 +146,12 @@ def test_the_scale_that_platt_is_fed_decides():
     rng = np.random.default_rng(0)
     margins = 3 * rng.normal(size=4_000)
     labels = rng.random(4_000) < expit(margins)
-    found = by_name(
+    compared = by_name(
         compare(expit(2 * margins), labels, reference="Platt (probability)")
     )
-    difference = found["Platt (log-odds)"].log_difference
+    difference = compared["Platt (log-odds)"].log_difference
     assert difference.mean < -5 * difference.standard_error
-    assert found["IVAP"].log_difference.mean < -5 * difference.standard_error
+    assert compared["IVAP"].log_difference.mean < -5 * difference.standard_error
 
 
 # --- what comes out ---
@@ -192,10 +196,10 @@ def test_printed_it_is_a_table_of_aligned_columns_for_each_loss(comparison):
 
 def test_digits_follow_the_standard_error():
     """Methods that differ by millionths do not differ by +0.00000 ± 0.00000."""
-    found = compare(P, Y, methods=["uncalibrated", "IVAP"])
+    compared = compare(P, Y, methods=["uncalibrated", "IVAP"])
     small = Difference(-0.00000123, 0.00000045)
-    ivap = replace(by_name(found)["IVAP"], brier_difference=small)
-    shown = replace(found, methods=(ivap, by_name(found)["uncalibrated"]))
+    ivap = replace(by_name(compared)["IVAP"], brier_difference=small)
+    shown = replace(compared, methods=(ivap, by_name(compared)["uncalibrated"]))
     for text in (str(shown), shown._repr_html_(), comparison_page(shown)):
         assert "\N{MINUS SIGN}0.00000123 ± 0.00000045" in text
     (_, _, narrow, _), *_ = (row for row in shown.table("brier", most_places=4).rows)
@@ -210,10 +214,10 @@ def test_rows_are_counted_by_number_and_losses_by_weight():
 
 def test_the_positive_class_is_named():
     names = np.where(Y == 1, "spam", "ham")
-    found = compare(P, names, methods=["uncalibrated", "IVAP"])
-    assert found.pos_label == found.to_dict()["pos_label"] == "spam"
-    assert f"{Y.sum()} of 240 rows positive ('spam')." in str(found)
-    assert "positive, that is &#39;spam&#39;)" in comparison_page(found)
+    compared = compare(P, names, methods=["uncalibrated", "IVAP"])
+    assert compared.pos_label == compared.to_dict()["pos_label"] == "spam"
+    assert f"{Y.sum()} of 240 rows positive ('spam')." in str(compared)
+    assert "positive, that is &#39;spam&#39;)" in comparison_page(compared)
     assert "positive." in str(compare(P, Y, methods=["uncalibrated", "IVAP"]))
 
 

@@ -119,10 +119,10 @@ def excused(estimator):
 
 
 def excused_of_regressors(estimator):
-    found = {} if estimator.low is None else FAR_ENDS
+    excused = {} if estimator.low is None else FAR_ENDS
     if isinstance(estimator, abers.IVAPRegressor):
-        return found | RANDOM_SPLIT
-    return found
+        return excused | RANDOM_SPLIT
+    return excused
 
 
 # Its own naive Bayes takes the logarithm of a class that weights have emptied.

@@ -52,10 +52,10 @@ def weights_of(kind, numbers):
 
 
 def hashed(arrays):
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in arrays:
-        found.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-    return found.hexdigest()[:16]
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()[:16]
 
 
 def answers(scores, weights):
@@ -64,13 +64,13 @@ def answers(scores, weights):
     score = of_kind(scores, numbers)
     given = weights_of(weights, numbers)
     labels = numbers.uniform(SIZE) < 0.3 + score * 0.3
-    asked = np.concatenate([score[:FEW], of_kind(scores, numbers)])
+    queries = np.concatenate([score[:FEW], of_kind(scores, numbers)])
     for increasing in (True, False):
-        s, new = (score, asked) if increasing else (-score, -asked)
+        s, new = (score, queries) if increasing else (-score, -queries)
         rule = abers.fit_rule(s, labels, sample_weight=given, increasing=increasing)
         yield from (rule.thresholds, rule.lower, rule.upper, rule.bounds(new))
         yield from (rule.probability(new, loss=loss) for loss in ("log", "brier"))
-    rows = asked[: FOLDS * FEW].reshape(-1, FOLDS)
+    rows = queries[: FOLDS * FEW].reshape(-1, FOLDS)
     folds = numbers.below(FOLDS, SIZE)
     yield abers.rules.fit_pooled_rule(score, labels, folds, sample_weight=given).bounds(
         rows
@@ -80,7 +80,7 @@ def answers(scores, weights):
         counted = None if given is None else given[few]
         online = abers.OnlineVennAbers()
         online.add_many(score[few], labels[few], sample_weight=counted)
-        yield online.bounds(asked[FEW : FEW + 500])
+        yield online.bounds(queries[FEW : FEW + 500])
 
 
 MADE = {

@@ -118,7 +118,7 @@ def test_cells_are_counted_alike_by_every_path(rows, increasing):
         for part in np.array_split(order, 5)  # ties lie in several parts
         if part.size
     ]
-    for found in (
+    for fitted in (
         rule,
         abers.rules.fit_rule_from_diagram(diagram, increasing=increasing),
         fit_rule_from_parts(lambda: iter(parts), increasing=increasing),
@@ -126,10 +126,10 @@ def test_cells_are_counted_alike_by_every_path(rows, increasing):
             scores, labels, sample_weight=np.ones(len(rows)), increasing=increasing
         ),
     ):
-        assert found.cells.counts.tolist() == expected[0]
-        assert found.cells.positives.tolist() == expected[1]
-        assert found.cells.squares is None
-        assert found.cells.counts.dtype == np.int64
+        assert fitted.cells.counts.tolist() == expected[0]
+        assert fitted.cells.positives.tolist() == expected[1]
+        assert fitted.cells.squares is None
+        assert fitted.cells.counts.dtype == np.int64
 
 
 def test_weights_are_added_up_with_their_squares():
@@ -173,8 +173,8 @@ def test_cells_of_weights_do_not_depend_on_the_order_of_rows():
         rule = abers.fit_rule(
             scores[order], labels[order], sample_weight=weights[order]
         )
-        for found, expected in zip(rule.cells, cells, strict=True):
-            assert found.tobytes() == expected.tobytes()
+        for counted, expected in zip(rule.cells, cells, strict=True):
+            assert counted.tobytes() == expected.tobytes()
 
 
 def test_a_diagram_of_real_weights_has_no_cells():

@@ -28,24 +28,26 @@ def worst_on_grid(costs, grid, criterion):
 def test_costs_by_hand():
     """t = 1/5; worst costs of not acting are 4 p1, of acting 1 - p0."""
     bounds = [[0.0, 0.2], [0.0, 0.25], [0.0, 0.3], [0.25, 0.5], [0.15, 0.21]]
-    found = abers.decide(bounds, [[0, 4], [1, 0]])
+    decisions = abers.decide(bounds, [[0, 4], [1, 0]])
     # 0.8 < 1; 1 = 1, a tie, which acts; 1.2 > 1; 2 > 0.75; 0.84 < 0.85
-    assert found.action.tolist() == [0, 1, 1, 1, 0]
-    np.testing.assert_allclose(found.worst_cost, [0.8, 1.0, 1.0, 0.75, 0.84])
-    assert found.undetermined.tolist() == [True, True, True, False, True]
-    assert found.n_empty == 0
-    assert found.action.dtype == np.int64
+    assert decisions.action.tolist() == [0, 1, 1, 1, 0]
+    np.testing.assert_allclose(decisions.worst_cost, [0.8, 1.0, 1.0, 0.75, 0.84])
+    assert decisions.undetermined.tolist() == [True, True, True, False, True]
+    assert decisions.n_empty == 0
+    assert decisions.action.dtype == np.int64
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_costs_of_errors_are_a_table_whose_sides_cannot_be_exchanged(criterion):
     bounds = drawn_bounds(np.random.default_rng(0), 50)
-    found = abers.decide(bounds, cost_fp=1, cost_fn=4, criterion=criterion, refer=0.6)
+    decisions = abers.decide(
+        bounds, cost_fp=1, cost_fn=4, criterion=criterion, refer=0.6
+    )
     table = abers.decide(bounds, [[0, 4], [1, 0]], criterion=criterion, refer=0.6)
-    assert found.action.tolist() == table.action.tolist()
-    assert found.worst_cost.tolist() == table.worst_cost.tolist()
+    assert decisions.action.tolist() == table.action.tolist()
+    assert decisions.worst_cost.tolist() == table.worst_cost.tolist()
     transposed = abers.decide(bounds, [[0, 1], [4, 0]], criterion=criterion, refer=0.6)
-    assert found.action.tolist() != transposed.action.tolist()
+    assert decisions.action.tolist() != transposed.action.tolist()
 
 
 @pytest.mark.parametrize(
@@ -71,10 +73,10 @@ def test_costs_of_errors_are_for_two_classes():
 def test_regrets_by_hand():
     """In units of 5: acting (0.2 - p0)+, not acting (p1 - 0.2)+."""
     bounds = [[0.0, 0.2], [0.0, 0.4], [0.0, 0.39], [0.25, 0.5], [0.15, 0.21]]
-    found = abers.decide(bounds, [[0, 4], [1, 0]], criterion="regret")
-    assert found.action.tolist() == [0, 1, 0, 1, 0]
+    decisions = abers.decide(bounds, [[0, 4], [1, 0]], criterion="regret")
+    assert decisions.action.tolist() == [0, 1, 0, 1, 0]
     np.testing.assert_allclose(
-        found.worst_cost, [0.0, 1.0, 0.95, 0.0, 0.05], atol=1e-15
+        decisions.worst_cost, [0.0, 1.0, 0.95, 0.0, 0.05], atol=1e-15
     )
 
 
@@ -93,10 +95,10 @@ def test_referring_by_hand():
         0.4: [0, -1, -1],
         0.3: [-1, -1, -1],
     }
-    found = abers.decide(bounds, [[0, 4], [1, 0]], refer=0.45)
-    np.testing.assert_allclose(found.worst_cost, [0.4, 0.45, 0.45])
+    decisions = abers.decide(bounds, [[0, 4], [1, 0]], refer=0.45)
+    np.testing.assert_allclose(decisions.worst_cost, [0.4, 0.45, 0.45])
     without = abers.decide(bounds, [[0, 4], [1, 0]])
-    assert found.undetermined.tolist() == without.undetermined.tolist()
+    assert decisions.undetermined.tolist() == without.undetermined.tolist()
 
 
 def test_regret_of_referring_by_hand():
@@ -105,9 +107,11 @@ def test_regret_of_referring_by_hand():
     Regrets at worst: not acting 1/2 - 1/5, at p = 1/2; acting 1 - 0, at p = 0;
     referring 1/5 - 0, at p = 0.
     """
-    found = abers.decide([[0, 0.5]], [[0, 1], [1, 0]], criterion="regret", refer=0.2)
-    assert found.action.tolist() == [-1]
-    np.testing.assert_allclose(found.worst_cost, [0.2])
+    decisions = abers.decide(
+        [[0, 0.5]], [[0, 1], [1, 0]], criterion="regret", refer=0.2
+    )
+    assert decisions.action.tolist() == [-1]
+    np.testing.assert_allclose(decisions.worst_cost, [0.2])
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -121,10 +125,10 @@ def test_no_action_is_better_on_a_grid_of_probabilities(criterion, refer):
         p = np.linspace(low, high, 101)
         table = costs if refer is None else np.vstack((costs, [refer, refer]))
         worst = worst_on_grid(table, np.column_stack((1 - p, p)), criterion)
-        found = abers.decide(bounds, costs, criterion=criterion, refer=refer)
-        chosen = found.action[0] if found.action[0] >= 0 else n_actions
+        decisions = abers.decide(bounds, costs, criterion=criterion, refer=refer)
+        chosen = decisions.action[0] if decisions.action[0] >= 0 else n_actions
         assert worst[chosen] == pytest.approx(worst.min(), abs=1e-12)
-        assert found.worst_cost[0] == pytest.approx(worst.min(), abs=1e-12)
+        assert decisions.worst_cost[0] == pytest.approx(worst.min(), abs=1e-12)
 
 
 def test_undetermined_is_that_actions_change_on_a_grid():
@@ -135,9 +139,9 @@ def test_undetermined_is_that_actions_change_on_a_grid():
         ((low, high),) = bounds = drawn_bounds(rng, 1)
         p = np.linspace(low, high, 2001)
         best = (np.column_stack((1 - p, p)) @ costs.T).argmin(axis=1)
-        found = abers.decide(bounds, costs)
-        assert found.undetermined[0] == (len(set(best)) > 1)
-        seen += found.undetermined[0]
+        decisions = abers.decide(bounds, costs)
+        assert decisions.undetermined[0] == (len(set(best)) > 1)
+        seen += decisions.undetermined[0]
     assert 100 < seen < 400
 
 
@@ -150,11 +154,11 @@ def test_minimax_cost_is_the_log_minimax_probability(fp, fn):
     """The first theorem, in Fractions, and that ties act at t."""
     pairs = [(p0, p1) for p0, p1 in product(TENTHS, repeat=2) if p0 <= p1]
     t = Fraction(fp, fp + fn)
-    found = abers.decide(np.array(pairs, dtype=float), [[0, fn], [fp, 0]])
-    assert found.action.tolist() == [
+    decisions = abers.decide(np.array(pairs, dtype=float), [[0, fn], [fp, 0]])
+    assert decisions.action.tolist() == [
         int(p1 / (1 - p0 + p1) >= t) if (p0, p1) != (1, 0) else 1 for p0, p1 in pairs
     ]
-    assert found.undetermined.tolist() == [p0 < t <= p1 for p0, p1 in pairs]
+    assert decisions.undetermined.tolist() == [p0 < t <= p1 for p0, p1 in pairs]
 
 
 @pytest.mark.parametrize(("fp", "fn"), PRICES)
@@ -164,8 +168,8 @@ def test_minimax_regret_is_the_midpoint(fp, fn, right):
     pairs = [(p0, p1) for p0, p1 in product(TENTHS, repeat=2) if p0 <= p1]
     t = Fraction(fp - right[0], fp - right[0] + fn - right[1])
     costs = [[right[0], fn], [fp, right[1]]]
-    found = abers.decide(np.array(pairs, dtype=float), costs, criterion="regret")
-    assert found.action.tolist() == [int((p0 + p1) / 2 >= t) for p0, p1 in pairs]
+    decisions = abers.decide(np.array(pairs, dtype=float), costs, criterion="regret")
+    assert decisions.action.tolist() == [int((p0 + p1) / 2 >= t) for p0, p1 in pairs]
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -176,10 +180,10 @@ def test_both_theorems_on_bounds_of_a_rule(criterion):
     bounds = rule.bounds(rng.normal(size=2_000))
     merged = {"cost": abers.rules.log_minimax(*bounds.T), "regret": bounds.mean(axis=1)}
     for t in (0.05, 0.1, 0.35, 0.5, 0.8):
-        found = abers.decide(bounds, [[0, 1 - t], [t, 0]], criterion=criterion)
+        decisions = abers.decide(bounds, [[0, 1 - t], [t, 0]], criterion=criterion)
         p = merged[criterion]
         clear = abs(p - t) > 1e-12
-        assert (found.action == (p >= t))[clear].all()
+        assert (decisions.action == (p >= t))[clear].all()
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -187,25 +191,25 @@ def test_equal_bounds_are_bayes(criterion):
     rng = np.random.default_rng(3)
     costs = rng.normal(size=(4, 2))
     p = rng.random(500)
-    found = abers.decide(np.column_stack((p, p)), costs, criterion=criterion)
+    decisions = abers.decide(np.column_stack((p, p)), costs, criterion=criterion)
     expected = np.column_stack((1 - p, p)) @ costs.T
-    assert found.action.tolist() == expected.argmin(axis=1).tolist()
-    assert not found.undetermined.any()
+    assert decisions.action.tolist() == expected.argmin(axis=1).tolist()
+    assert not decisions.undetermined.any()
     q = rng.dirichlet(np.ones(5), 500)
     costs = rng.normal(size=(3, 5))
-    found = abers.decide(np.stack((q, q), axis=-1), costs, criterion=criterion)
-    assert found.action.tolist() == (q @ costs.T).argmin(axis=1).tolist()
-    assert not found.undetermined.any()
-    assert found.n_empty == 0
+    decisions = abers.decide(np.stack((q, q), axis=-1), costs, criterion=criterion)
+    assert decisions.action.tolist() == (q @ costs.T).argmin(axis=1).tolist()
+    assert not decisions.undetermined.any()
+    assert decisions.n_empty == 0
 
 
 def test_a_probability_at_the_threshold_acts_for_all_whole_costs():
     """Where 1 - p and p are rounded differently, too: 0.7 · 3 is below 0.3 · 7."""
     for fp, fn in product(range(1, 30), repeat=2):
         t = fp / (fp + fn)
-        found = abers.decide([[t, t]], [[0, fn], [fp, 0]])
-        assert found.action.tolist() == [1]
-        assert found.undetermined.tolist() == [False]
+        decisions = abers.decide([[t, t]], [[0, fn], [fp, 0]])
+        assert decisions.action.tolist() == [1]
+        assert decisions.undetermined.tolist() == [False]
 
 
 def test_a_coin_would_be_better_where_the_bounds_leave_it_open():
@@ -220,8 +224,8 @@ def test_a_coin_would_be_better_where_the_bounds_leave_it_open():
         ("cost", np.full(1_000, t * fn), 1 - t),
         ("regret", (t - p0) * (p1 - t) / (p1 - p0) * (fp + fn), (p1 - t) / (p1 - p0)),
     ):
-        found = abers.decide(bounds, [[0, fn], [fp, 0]], criterion=criterion)
-        assert (coin < found.worst_cost)[within].all()
+        decisions = abers.decide(bounds, [[0, fn], [fp, 0]], criterion=criterion)
+        assert (coin < decisions.worst_cost)[within].all()
         for p in (p0, p1):  # what the coin costs at both ends
             act, leave = (1 - p) * fp, p * fn
             best = np.minimum(act, leave) if criterion == "regret" else 0
@@ -252,11 +256,11 @@ def test_classes_are_filled_up_as_a_linear_programme_does(criterion):
         lower = np.clip(p - width * rng.random(n_classes), 0, 1)
         upper = np.clip(p + width * rng.random(n_classes) - 0.1, lower, 1)
         costs = rng.normal(size=(n_actions, n_classes))
-        found = abers.decide(
+        decisions = abers.decide(
             np.stack((lower, upper), axis=-1)[np.newaxis], costs, criterion=criterion
         )
         if linear_programme(costs[0], lower, upper) is None:
-            assert found.n_empty == 1
+            assert decisions.n_empty == 1
             n_empty += 1
             continue
         others = [np.zeros(n_classes)] if criterion == "cost" else costs
@@ -264,14 +268,14 @@ def test_classes_are_filled_up_as_a_linear_programme_does(criterion):
             max(linear_programme(own - other, lower, upper) for other in others)
             for own in costs
         ]
-        assert found.n_empty == 0
-        assert found.worst_cost[0] == pytest.approx(min(worst), abs=1e-9)
-        assert worst[found.action[0]] == pytest.approx(min(worst), abs=1e-9)
+        assert decisions.n_empty == 0
+        assert decisions.worst_cost[0] == pytest.approx(min(worst), abs=1e-9)
+        assert worst[decisions.action[0]] == pytest.approx(min(worst), abs=1e-9)
         best = [
             all(linear_programme(a - b, lower, upper) <= 1e-12 for b in costs)
             for a in costs
         ]
-        assert found.undetermined[0] == (not any(best))
+        assert decisions.undetermined[0] == (not any(best))
     assert n_empty > 10
 
 
@@ -297,13 +301,13 @@ def test_bounds_without_probabilities_are_counted_and_normalised():
         [[0.1, 0.5], [0.1, 0.5], [0.1, 0.5]],
     ]
     costs = 1 - np.eye(3)
-    found = abers.decide(bounds, costs)
-    assert found.n_empty == 3
-    assert not found.undetermined[:3].any()
-    assert found.undetermined[3]
+    decisions = abers.decide(bounds, costs)
+    assert decisions.n_empty == 3
+    assert not decisions.undetermined[:3].any()
+    assert decisions.undetermined[3]
     # 0.6 / 1.2 is the most probable; 0.2 / 0.5 twice, and 1/3 thrice: the last of them
-    assert found.action.tolist() == [0, 2, 2, 2]
-    np.testing.assert_allclose(found.worst_cost, [0.5, 0.6, 2 / 3, 0.9])
+    assert decisions.action.tolist() == [0, 2, 2, 2]
+    np.testing.assert_allclose(decisions.worst_cost, [0.5, 0.6, 2 / 3, 0.9])
 
 
 def test_bounds_of_classes_that_a_classifier_gives_are_decided():
@@ -315,25 +319,29 @@ def test_bounds_of_classes_that_a_classifier_gives_are_decided():
         LogisticRegression(max_iter=200), multiclass="ovr", random_state=0
     ).fit(X[:900] / 16, y[:900])
     bounds = model.predict_bounds(X[900:] / 16)
-    found = abers.decide(bounds, 1 - np.eye(10), refer=0.4)
-    assert found.n_empty == 0
-    right = found.action == y[900:]
-    known = found.action >= 0
-    assert right[known].mean() > 0.97
-    assert 0 < (~known).mean() < 0.4
+    decisions = abers.decide(bounds, 1 - np.eye(10), refer=0.4)
+    assert decisions.n_empty == 0
+    right = decisions.action == y[900:]
+    acted = decisions.action >= 0
+    assert right[acted].mean() > 0.97
+    assert 0 < (~acted).mean() < 0.4
 
 
 def test_decisions_are_shown_as_counts():
-    found = abers.decide([[0.0, 0.1], [0.1, 0.3], [0.5, 0.6]], cost_fp=1, cost_fn=4)
-    assert repr(found) == "Decisions(3 rows; action 0: 1, action 1: 2)"
+    decisions = abers.decide([[0.0, 0.1], [0.1, 0.3], [0.5, 0.6]], cost_fp=1, cost_fn=4)
+    assert repr(decisions) == "Decisions(3 rows; action 0: 1, action 1: 2)"
     nobody = abers.decide(np.empty((0, 2)), cost_fp=1, cost_fn=4)
     assert repr(nobody) == "Decisions(0 rows)"
 
 
 def test_no_rows_have_no_decisions():
-    found = abers.decide(np.empty((0, 2)), [[0, 1], [1, 0]], refer=0.1)
-    assert found.action.shape == found.worst_cost.shape == found.undetermined.shape
-    assert found.action.shape == (0,)
+    decisions = abers.decide(np.empty((0, 2)), [[0, 1], [1, 0]], refer=0.1)
+    assert (
+        decisions.action.shape
+        == decisions.worst_cost.shape
+        == decisions.undetermined.shape
+    )
+    assert decisions.action.shape == (0,)
 
 
 @pytest.mark.parametrize(

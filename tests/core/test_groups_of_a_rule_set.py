@@ -70,15 +70,15 @@ def test_bounds_are_those_of_the_rule_that_answers():
     columns = drawn()
     rule_set = abers.fit_rules(*columns)
     tests = np.linspace(-4, 5, 1001)
-    asked = np.random.default_rng(0).choice(["web", "phone", "shop", "boat"], 1001)
-    found = rule_set.bounds(tests, asked)
+    names = np.random.default_rng(0).choice(["web", "phone", "shop", "boat"], 1001)
+    bounds = rule_set.bounds(tests, names)
     for group in ("web", "shop"):
         scores, labels, _ = rows_of(group, *columns)
-        expected = abers.fit_rule(scores, labels).bounds(tests[asked == group])
-        assert found[asked == group].tobytes() == expected.tobytes()
-    rest = np.isin(asked, ["phone", "boat"])
+        expected = abers.fit_rule(scores, labels).bounds(tests[names == group])
+        assert bounds[names == group].tobytes() == expected.tobytes()
+    rest = np.isin(names, ["phone", "boat"])
     expected = abers.fit_rule(*columns[:2]).bounds(tests[rest])
-    assert found[rest].tobytes() == expected.tobytes()
+    assert bounds[rest].tobytes() == expected.tobytes()
 
 
 rows = st.tuples(st.sampled_from(NASTY), st.booleans(), st.sampled_from("abc"))
@@ -93,8 +93,8 @@ def test_any_groups_have_the_bounds_of_their_rows(rows):
     for group in rule_set:
         own, ones, _ = rows_of(group, scores, labels, groups)
         expected = abers.fit_rule(own, ones).bounds(tests)
-        found = rule_set.bounds(tests, [group] * len(tests))
-        assert found.tobytes() == expected.tobytes()
+        bounds = rule_set.bounds(tests, [group] * len(tests))
+        assert bounds.tobytes() == expected.tobytes()
 
 
 def test_row_has_the_same_bounds_alone_and_in_a_batch():
@@ -113,11 +113,11 @@ def test_probability_is_the_merge_of_the_bounds(loss):
 
 
 def test_probability_is_made_for_log_loss_by_default():
-    found, expected = (
+    probability, expected = (
         SMALL.probability([2], ["web"]),
         abers.rules.log_minimax([1 / 3], [2 / 3]),
     )
-    assert found.tolist() == expected.tolist()
+    assert probability.tolist() == expected.tolist()
 
 
 def test_no_rows_have_no_bounds():
@@ -391,8 +391,8 @@ def test_weighted_rule_of_a_group_is_the_rule_of_its_rows(weights):
         if kept.diagrams[group].is_exact:
             assert same_bits(rule, alone)
         # Weights of all groups are rounded to multiples of one power of two.
-        found, expected = rule.bounds(scores), alone.bounds(scores)
-        np.testing.assert_allclose(found, expected, rtol=1e-11)
+        bounds, expected = rule.bounds(scores), alone.bounds(scores)
+        np.testing.assert_allclose(bounds, expected, rtol=1e-11)
 
 
 def test_integer_weights_are_repeated_rows():

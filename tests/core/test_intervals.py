@@ -56,8 +56,8 @@ def test_limits_are_those_of_runs_widened_to_contain_the_bounds(
     for s, (p0, p1) in zip(tests, rule.bounds(tests).tolist(), strict=True):
         lower, upper = definition(rows, sign * s, confidence)
         expected.append([min(lower, p0), max(upper, p1)])
-    found = rule.interval(tests, confidence)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    limits = rule.interval(tests, confidence)
+    np.testing.assert_allclose(limits, expected, rtol=1e-9, atol=1e-12)
 
 
 @settings(max_examples=200)
@@ -96,8 +96,8 @@ def test_intervals_contain_bounds_and_rates_and_grow_with_the_confidence(
     ],
 )
 def test_limits_that_can_be_computed_by_hand(scores, labels, tests, expected):
-    found = fitted(scores, labels).interval(tests, confidence=0.7)  # levels of 0.05
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    computed = fitted(scores, labels).interval(tests, confidence=0.7)  # levels of 0.05
+    np.testing.assert_allclose(computed, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_a_falling_rule_has_the_intervals_of_negated_scores():

@@ -53,10 +53,10 @@ def of_rows(scores, labels):
 @pytest.mark.parametrize("n", [20, 100, 1_000, 10_000, 100_000])
 def test_perfectly_inverted_scores_are_warned_of_from_20_rows(n):
     labels = np.arange(n) < n // 2
-    said = only_warning(abers.fit_rule, np.arange(n), labels)
-    assert said == RISING_ADVICE.format("0.000")
-    said = only_warning(abers.fit_rule, -np.arange(n), labels, increasing=False)
-    assert said == FALLING_ADVICE.format("1.000")
+    warning = only_warning(abers.fit_rule, np.arange(n), labels)
+    assert warning == RISING_ADVICE.format("0.000")
+    warning = only_warning(abers.fit_rule, -np.arange(n), labels, increasing=False)
+    assert warning == FALLING_ADVICE.format("1.000")
 
 
 @pytest.mark.parametrize("decimals", [None, 1, 0])
@@ -81,19 +81,19 @@ def test_rows_with_one_score_hide_no_inversion():
 
 def test_integer_weights_are_numbers_of_rows():
     scores, labels, rows = [1, 2, 1, 2], [0, 0, 1, 1], [20, 80, 80, 20]
-    said = only_warning(abers.fit_rule, scores, labels, sample_weight=rows)
-    assert said == RISING_ADVICE.format("0.200")
+    warning = only_warning(abers.fit_rule, scores, labels, sample_weight=rows)
+    assert warning == RISING_ADVICE.format("0.200")
     repeated = (np.repeat(column, rows) for column in (scores, labels))
-    assert only_warning(abers.fit_rule, *repeated) == said
+    assert only_warning(abers.fit_rule, *repeated) == warning
     diagram = abers.rules.Diagram.from_counts([1, 2], [100, 100], [80, 20])
-    assert only_warning(abers.rules.fit_rule_from_diagram, diagram) == said
+    assert only_warning(abers.rules.fit_rule_from_diagram, diagram) == warning
 
 
 def test_real_weights_count_by_their_effective_number():
     """Two rows of each label outweigh all others, and are too few to tell."""
     weights = np.full(2_000, 0.7)
-    said = only_warning(abers.fit_rule, -SCORES, LABELS, sample_weight=weights)
-    assert said == only_warning(abers.fit_rule, -SCORES, LABELS)
+    warning = only_warning(abers.fit_rule, -SCORES, LABELS, sample_weight=weights)
+    assert warning == only_warning(abers.fit_rule, -SCORES, LABELS)
     weights[[*np.flatnonzero(LABELS)[:2], *np.flatnonzero(~LABELS)[:2]]] = 1e6
     abers.fit_rule(-SCORES, LABELS, sample_weight=weights)
     zeros, ones = effective_sizes(LABELS, weights)
@@ -145,19 +145,19 @@ def test_a_rule_that_increases_is_not_tested():
 def test_inverted_groups_are_warned_of_together():
     groups = np.where(np.arange(2_000) % 2, "a", "b")
     own = [of_rows(-SCORES[rows::2], LABELS[rows::2]) for rows in (0, 1)]
-    said = only_warning(abers.fit_rules, -SCORES, LABELS, groups)
-    assert said == RISING_ADVICE.format(f"{summed(own).auc:.3f}")
+    warning = only_warning(abers.fit_rules, -SCORES, LABELS, groups)
+    assert warning == RISING_ADVICE.format(f"{summed(own).auc:.3f}")
     weights = np.full(2_000, 0.7)
     options = {"sample_weight": weights}
-    assert only_warning(abers.fit_rules, -SCORES, LABELS, groups, **options) == said
+    assert only_warning(abers.fit_rules, -SCORES, LABELS, groups, **options) == warning
 
 
 def test_one_inverted_group_is_named():
     groups = np.where(np.arange(2_000) < 300, "a", "b")
     mixed = np.where(groups == "a", -SCORES, SCORES)
-    said = only_warning(abers.fit_rules, mixed, LABELS, groups)
+    warning = only_warning(abers.fit_rules, mixed, LABELS, groups)
     auc = of_rows(mixed[:300], LABELS[:300]).auc
-    assert said == (
+    assert warning == (
         f"The score is inverted in group 'a' (AUC {auc:.3f}), of 2 groups with a rule: "
         "higher scores go with fewer positives there. Negate the score in such groups."
     )
@@ -165,8 +165,8 @@ def test_one_inverted_group_is_named():
 
 def test_groups_too_small_for_a_rule_are_tested_together():
     groups = np.arange(2_000) // 20
-    said = only_warning(abers.fit_rules, -SCORES, LABELS, groups)
-    assert "The score is inverted (AUC" in said
+    warning = only_warning(abers.fit_rules, -SCORES, LABELS, groups)
+    assert "The score is inverted (AUC" in warning
 
 
 def test_groups_of_different_rates_are_not_taken_for_an_inversion():
@@ -184,8 +184,10 @@ def test_an_inverted_pooled_rule_is_warned_of_once(weights):
     tests = [of_rows(-SCORES[folds == k], LABELS[folds == k]) for k in range(5)]
     auc = sum(test.in_order for test in tests) / sum(test.pairs for test in tests)
     options = {"sample_weight": weights}
-    said = only_warning(abers.rules.fit_pooled_rule, -SCORES, LABELS, folds, **options)
-    assert said == RISING_ADVICE.format(f"{auc:.3f}")
+    warning = only_warning(
+        abers.rules.fit_pooled_rule, -SCORES, LABELS, folds, **options
+    )
+    assert warning == RISING_ADVICE.format(f"{auc:.3f}")
     abers.rules.fit_pooled_rule(-SCORES, LABELS, folds, increasing=False, **options)
     # Scores of different folds need not be comparable.
     abers.rules.fit_pooled_rule(SCORES - 10 * folds, LABELS, folds, **options)
@@ -242,9 +244,11 @@ def null_distribution(counts, ones):
                 key = taken + more, shift + more * rank
                 added[key] = added.get(key, 0) + number * comb(count, more)
         ways, below = added, below + count
-    found = sorted((s, number) for (taken, s), number in ways.items() if taken == ones)
-    chances = accumulate(number for _, number in found)
-    return [s for s, _ in found], [c / comb(total, ones) for c in chances]
+    distribution = sorted(
+        (s, number) for (taken, s), number in ways.items() if taken == ones
+    )
+    chances = accumulate(number for _, number in distribution)
+    return [s for s, _ in distribution], [c / comb(total, ones) for c in chances]
 
 
 @pytest.mark.parametrize("level", [1e-3, 1e-4, 1e-6])

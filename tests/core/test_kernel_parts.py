@@ -41,10 +41,10 @@ def plain_sum(parts):
 
 @given(st.lists(diagrams(), min_size=2, max_size=9))
 def test_merged_runs_are_the_sorted_sum(parts):
-    found, expected = abers.rules.Diagram.sum(parts), plain_sum(parts)
-    assert found == expected
-    assert found.negatives.dtype == expected.negatives.dtype
-    assert found.scores.tobytes() == expected.scores.tobytes()
+    merged, expected = abers.rules.Diagram.sum(parts), plain_sum(parts)
+    assert merged == expected
+    assert merged.negatives.dtype == expected.negatives.dtype
+    assert merged.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_a_sum_of_empty_parts_is_empty():
@@ -64,8 +64,8 @@ def test_the_corners_of_a_summary_are_those_of_all_inner_points(part, increasing
     steps = np.stack((part.negatives, part.positives), axis=1)
     steps = np.ascontiguousarray(steps if increasing else steps[:, ::-1])
     expected = _kernel.minorant(np.cumsum(steps, axis=0)[:-1])
-    found = blocks.summarise(part, increasing=increasing).corners
-    assert found.tolist() == expected.tolist()
+    corners = blocks.summarise(part, increasing=increasing).corners
+    assert corners.tolist() == expected.tolist()
 
 
 @given(diagrams())
@@ -74,8 +74,8 @@ def test_ranked_scores_are_those_of_cumulated_counts(part):
     ranks = percentile_ranks(int(cumulated[-1]))
     places, zeros, ones = _kernel.ranked(part.negatives, part.positives, ranks)
     assert places.tolist() == np.searchsorted(cumulated, ranks).tolist()
-    for found, mass in ((zeros, part.negatives), (ones, part.positives)):
-        assert found.tolist() == (np.cumsum(mass) - mass)[places].tolist()
+    for below, mass in ((zeros, part.negatives), (ones, part.positives)):
+        assert below.tolist() == (np.cumsum(mass) - mass)[places].tolist()
     assert part.scores[places].tolist() == part.score_quantiles.tolist()
 
 

@@ -106,8 +106,8 @@ def test_one_fold_gives_the_bits_of_fit_rule(seed, decimals, increasing):
     scores, labels, folds, rows = sample(seed, 4000, 1, decimals)
     pooled = abers.rules.fit_pooled_rule(scores, labels, folds, increasing=increasing)
     rule = abers.fit_rule(scores, labels, increasing=increasing)
-    asked = np.concatenate((rows[:, 0], scores, [-INF, INF]))
-    assert pooled.bounds(asked[:, None]).tobytes() == rule.bounds(asked).tobytes()
+    queries = np.concatenate((rows[:, 0], scores, [-INF, INF]))
+    assert pooled.bounds(queries[:, None]).tobytes() == rule.bounds(queries).tobytes()
 
 
 @pytest.mark.parametrize("n_folds", [2, 5, 10])

@@ -83,17 +83,19 @@ def test_one_column_gives_the_bits_of_fit_rule(decimals, increasing):
     labels = rng.integers(0, 2, 1000)
     scores = labels + rng.normal(size=1000)
     scores = scores if decimals is None else scores.round(decimals)
-    asked = np.concatenate((scores[:200], rng.normal(size=200), [-INF, -0.0, 0.0, INF]))
-    wanted = abers.fit_rule(scores, labels, increasing=increasing).bounds(asked)
+    queries = np.concatenate(
+        (scores[:200], rng.normal(size=200), [-INF, -0.0, 0.0, INF])
+    )
+    wanted = abers.fit_rule(scores, labels, increasing=increasing).bounds(queries)
     for columns in (1, 2, 3):
         rule = abers.rules.fit_poset_rule(
             np.tile(scores[:, None], columns), labels, increasing=increasing
         )
-        bounds = rule.bounds(np.tile(asked[:, None], columns))
+        bounds = rule.bounds(np.tile(queries[:, None], columns))
         assert bounds.tobytes() == wanted.tobytes()
     constant = np.column_stack((scores, np.ones(1000)))
     rule = abers.rules.fit_poset_rule(constant, labels, increasing=increasing)
-    bounds = rule.bounds(np.column_stack((asked, np.ones(asked.size))))
+    bounds = rule.bounds(np.column_stack((queries, np.ones(queries.size))))
     assert bounds.tobytes() == wanted.tobytes()
 
 
@@ -371,13 +373,13 @@ def test_columns_that_run_as_said_are_not_warned_of():
 def test_threads_may_share_a_rule():
     scores, labels, rows = sample(2)
     rule = abers.rules.fit_poset_rule(scores, labels)
-    wanted, found = rule.bounds(rows).tobytes(), []
+    wanted, bounds = rule.bounds(rows).tobytes(), []
     callers = [
-        threading.Thread(target=lambda: found.append(rule.bounds(rows).tobytes()))
+        threading.Thread(target=lambda: bounds.append(rule.bounds(rows).tobytes()))
         for _ in range(4)
     ]
     for caller in callers:
         caller.start()
     for caller in callers:
         caller.join()
-    assert found == [wanted] * 4
+    assert bounds == [wanted] * 4

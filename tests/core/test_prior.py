@@ -34,16 +34,16 @@ def small_rule(size=400, seed=0, **options):
 def test_adjusted_probability_is_that_of_bayes_theorem(before, after):
     rng = np.random.default_rng(0)
     p = np.concatenate(([0, 1], rng.random(50), 10.0 ** -rng.uniform(1, 12, 50)))
-    found = abers.rules.adjust_prior(p, before, after)
-    for given, value in zip(p.tolist(), found.tolist(), strict=True):
+    adjusted = abers.rules.adjust_prior(p, before, after)
+    for given, value in zip(p.tolist(), adjusted.tolist(), strict=True):
         right = float(exact(given, before, after))
         assert abs(value - right) <= 8 * math.ulp(right)
 
 
 def test_zero_and_one_stay():
-    found = abers.rules.adjust_prior([[0.0, 1.0]], 0.5, 1e-9)
-    assert found.tolist() == [[0.0, 1.0]]
-    assert not np.signbit(found).any()
+    adjusted = abers.rules.adjust_prior([[0.0, 1.0]], 0.5, 1e-9)
+    assert adjusted.tolist() == [[0.0, 1.0]]
+    assert not np.signbit(adjusted).any()
 
 
 def test_the_same_rate_changes_no_bit():
@@ -73,9 +73,9 @@ def test_back_and_forth_is_where_it_began():
 def test_a_rate_for_each_class_is_bayes_theorem():
     rng = np.random.default_rng(4)
     p, before, after = (rng.dirichlet(np.ones(4), size) for size in (50, 1, 1))
-    found = abers.rules.adjust_prior(p, before[0], after[0])
+    adjusted = abers.rules.adjust_prior(p, before[0], after[0])
     joint = p / before * after
-    np.testing.assert_allclose(found, joint / joint.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(adjusted, joint / joint.sum(axis=1, keepdims=True))
     two = abers.rules.adjust_prior(
         np.column_stack((1 - p[:, 0], p[:, 0])), [0.6, 0.4], [0.9, 0.1]
     )

@@ -35,12 +35,12 @@ def by_ranks(scores, labels, new):
 def test_estimate_is_unbiased_and_its_error_holds(size, after):
     """200 streams; benchmarks/prior.py has 2,000 in each cell."""
     rng = np.random.default_rng([1, size])
-    found = []
+    estimates = []
     for _ in range(200):
         rule = abers.fit_rule(*drawn(rng, size, 0.1))
-        found.append(abers.rules.estimate_prior(rule, drawn(rng, 2_000, after)[0]))
-    rates = np.array([each.rate for each in found])
-    errors = np.array([each.standard_error for each in found])
+        estimates.append(abers.rules.estimate_prior(rule, drawn(rng, 2_000, after)[0]))
+    rates = np.array([each.rate for each in estimates])
+    errors = np.array([each.standard_error for each in estimates])
     assert abs(rates.mean() - after) <= 0.01
     assert (abs(rates - after) <= 2 * errors).mean() >= 0.92
 
@@ -52,10 +52,10 @@ def test_cells_give_what_the_ranks_of_all_rows_give(size, before):
     scores, labels = drawn(rng, size, before)
     for after in (0.05, before, 0.6):
         new = drawn(rng, 1_000, after)[0]
-        found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
+        estimate = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
         rate, error = by_ranks(scores, labels, new)
-        assert abs(found.rate - rate) <= error / 8
-        assert found.standard_error == pytest.approx(error, rel=0.1)
+        assert abs(estimate.rate - rate) <= error / 8
+        assert estimate.standard_error == pytest.approx(error, rel=0.1)
 
 
 def test_tied_scores_give_the_ranks_of_all_rows_to_rounding():
@@ -64,10 +64,10 @@ def test_tied_scores_give_the_ranks_of_all_rows_to_rounding():
     scores, labels = drawn(rng, 400, 0.3)
     new = drawn(rng, 1_000, 0.6)[0]
     scores, new = (np.clip(each.round(), -1, 3) for each in (scores, new))
-    found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
+    estimate = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
     rate, error = by_ranks(scores, labels, new)
-    assert found.rate == pytest.approx(rate, abs=1e-12)
-    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert estimate.rate == pytest.approx(rate, abs=1e-12)
+    assert estimate.standard_error == pytest.approx(error, rel=1e-12)
 
 
 def test_half_a_row_on_each_cut_stands_below_it():
@@ -77,8 +77,8 @@ def test_half_a_row_on_each_cut_stands_below_it():
     for _ in range(200):
         scores, labels = drawn(rng, 300, 0.1)
         new = drawn(rng, 2_000, 0.4)[0]
-        found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
-        off.append(found.rate - by_ranks(scores, labels, new)[0])
+        estimate = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
+        off.append(estimate.rate - by_ranks(scores, labels, new)[0])
     assert abs(np.mean(off)) < 0.002
 
 
@@ -87,12 +87,12 @@ def test_falling_scores_and_exchanged_labels_give_the_mirror_image():
     scores, labels = drawn(rng, 1_000, 0.2)
     new = drawn(rng, 1_000, 0.4)[0]
     falling = abers.fit_rule(-scores, labels, increasing=False)
-    found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
+    estimate = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
     mirrored = abers.rules.estimate_prior(falling, -new)
-    assert mirrored.rate == pytest.approx(found.rate, abs=0.005)
+    assert mirrored.rate == pytest.approx(estimate.rate, abs=0.005)
     other = abers.rules.estimate_prior(abers.fit_rule(-scores, ~labels), -new)
-    assert other.rate == pytest.approx(1 - found.rate, abs=0.005)
-    assert other.standard_error == pytest.approx(found.standard_error, rel=0.05)
+    assert other.rate == pytest.approx(1 - estimate.rate, abs=0.005)
+    assert other.standard_error == pytest.approx(estimate.standard_error, rel=0.05)
 
 
 def test_a_shifted_rule_is_calibrated_where_only_the_prior_changed():
@@ -128,10 +128,10 @@ def test_the_rate_is_cut_to_what_a_rate_can_be():
 def test_where_nothing_is_known_of_the_scatter_the_error_is_infinite(
     scores, labels, new
 ):
-    found = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
-    assert found.standard_error == math.inf
-    assert 0 <= found.rate <= 1
-    assert found.n_rows == len(new)
+    estimate = abers.rules.estimate_prior(abers.fit_rule(scores, labels), new)
+    assert estimate.standard_error == math.inf
+    assert 0 <= estimate.rate <= 1
+    assert estimate.n_rows == len(new)
 
 
 def test_scores_that_do_not_tell_leave_the_old_rate():
@@ -146,8 +146,8 @@ def test_infinite_scores_are_ranks_like_any_other():
     top = scores > np.quantile(scores, 0.8)
     rule = abers.fit_rule(np.where(top, np.inf, scores), labels)
     cut = scores[top].min()
-    found = abers.rules.estimate_prior(rule, np.where(new >= cut, np.inf, new))
-    assert abs(found.rate - 0.5) <= 3 * found.standard_error
+    estimate = abers.rules.estimate_prior(rule, np.where(new >= cut, np.inf, new))
+    assert abs(estimate.rate - 0.5) <= 3 * estimate.standard_error
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,10 @@ def definition(scores, targets, tests, *, low=None, high=None, trim=1):
     )
 
 
-def assert_close(found, expected, targets, low, high):
+def assert_close(computed, expected, targets, low, high):
     ends = [*targets, *(end for end in (low, high) if end is not None)]
     span = max(max(ends) - min(ends), *map(abs, ends))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=PRECISION * span)
+    np.testing.assert_allclose(computed, expected, rtol=0, atol=PRECISION * span)
 
 
 VALUES = [-4.0, -1.5, -0.1, 0.0, 0.3, 1.0, 2.5, 7.0]
@@ -142,8 +142,8 @@ def test_the_value_is_calibrated_over_all_that_may_be_the_new_case():
             value = defined(*others, s, y, low=low, high=high, trim=trim)
             _, itself = augmented(others[1], y, low, high, trim)
             by_value.setdefault(value, []).append(itself)
-        for value, found in by_value.items():
-            assert Fraction(sum(found), len(found)) == value
+        for value, bounds in by_value.items():
+            assert Fraction(sum(bounds), len(bounds)) == value
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_many_rows_agree_with_refits_by_scipy(low, high):
     targets = rng.beta(1 + scores, 4)
     rule = abers.rules.fit_regression_rule(scores, targets, low=low, high=high, trim=2)
     tests = np.concatenate((scores[:20], rng.uniform(-1, 10, 20)))
-    for s, found in zip(tests, rule.bounds(tests), strict=True):
-        for new, bound in ((-INF, found[0]), (INF, found[1])):
+    for s, bounds in zip(tests, rule.bounds(tests), strict=True):
+        for new, bound in ((-INF, bounds[0]), (INF, bounds[1])):
             end = {-INF: low, INF: high}[new]
             new = new if end is None else end  # noqa: PLW2901
             rest, last = augmented(targets.tolist(), new, low, high, 2)
@@ -174,9 +174,9 @@ def test_labels_0_and_1_give_the_bits_of_a_rule():
     rng = np.random.default_rng(2)
     scores, labels = rng.integers(0, 90, 400), rng.integers(0, 2, 400)
     rule = abers.fit_rule(scores, labels)
-    found = abers.rules.fit_regression_rule(scores, labels, low=0, high=1)
+    regression = abers.rules.fit_regression_rule(scores, labels, low=0, high=1)
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(rule, name))
+        np.testing.assert_array_equal(getattr(regression, name), getattr(rule, name))
 
 
 @pytest.mark.parametrize("ends", [{"low": 0, "high": 3}, {}, {"low": 0}, {"high": 3}])
@@ -418,6 +418,6 @@ def test_a_missing_score_is_refused_in_prediction():
 def test_ends_may_be_any_real_numbers():
     expected = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 4], low=0.5, high=5)
     for low in (Fraction(1, 2), Decimal("0.5"), np.array(0.5)):
-        found = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 4], low=low, high=5)
-        assert found.low == 0.5
-        np.testing.assert_array_equal(found.bounds([2]), expected.bounds([2]))
+        rule = abers.rules.fit_regression_rule([1, 2, 3], [1, 5, 4], low=low, high=5)
+        assert rule.low == 0.5
+        np.testing.assert_array_equal(rule.bounds([2]), expected.bounds([2]))

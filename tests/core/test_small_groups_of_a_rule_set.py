@@ -43,8 +43,8 @@ def test_small_groups_share_the_rule_of_the_left_over_rows_to_the_last_bit(incre
     assert rule_set.rest == expected
     tests = np.linspace(-4, 5, 1001)
     for name in small:
-        found = rule_set.bounds(tests, [name] * tests.size)
-        assert found.tobytes() == expected.bounds(tests).tobytes()
+        bounds = rule_set.bounds(tests, [name] * tests.size)
+        assert bounds.tobytes() == expected.bounds(tests).tobytes()
         assert rule_set[name] == expected
 
 
@@ -52,11 +52,11 @@ def test_small_groups_share_the_rule_of_the_left_over_rows_to_the_last_bit(incre
 def test_rows_of_all_kinds_may_be_mixed():
     scores, labels, groups = drawn(SIZES)
     rule_set = abers.fit_rules(scores, labels, groups)
-    asked = np.random.default_rng(0).choice([*SIZES, "boat"], scores.size)
-    found = rule_set.bounds(scores, asked)
-    for name in set(asked.tolist()):
-        rows = asked == name
-        assert found[rows].tobytes() == rule_set[name].bounds(scores[rows]).tobytes()
+    names = np.random.default_rng(0).choice([*SIZES, "boat"], scores.size)
+    bounds = rule_set.bounds(scores, names)
+    for name in set(names.tolist()):
+        rows = names == name
+        assert bounds[rows].tobytes() == rule_set[name].bounds(scores[rows]).tobytes()
 
 
 def test_kind_tells_which_rule_answers():
@@ -175,6 +175,6 @@ def test_any_group_has_the_bounds_of_the_rows_that_the_definition_names(rows, mi
             chosen, kind = names, "pooled"
         own, ones = rows_where(np.isin(groups, chosen), scores, labels)
         expected = abers.fit_rule(own, ones).bounds(tests)
-        found = rule_set.bounds(tests, [name] * len(tests))
-        assert found.tobytes() == expected.tobytes()
+        bounds = rule_set.bounds(tests, [name] * len(tests))
+        assert bounds.tobytes() == expected.tobytes()
         assert rule_set.kind_of([name]).tolist() == [kind]

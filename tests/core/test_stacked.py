@@ -477,13 +477,13 @@ def test_the_sigmoid_of_margins_is_platt_s():
 def test_the_matrix_is_that_of_another_solver(n_classes):
     p, y = sample(n_classes)
     w = np.random.default_rng(0).integers(1, 4, 400).astype(float)
-    found = coefficients(abers.fit_stacked_rule(p, y, sample_weight=w))
+    parameters = coefficients(abers.fit_stacked_rule(p, y, sample_weight=w))
     ends = math.log(0.1 / w.sum()), 0.0
     with np.errstate(divide="ignore"):
         logits = np.log(p)
     loss, expected, _ = matrix_by_another_solver(logits, y, w, ends)
-    assert tuple(found[-2:]) == ends
-    matrix, intercepts = np.split(found[:-2], [n_classes**2])
+    assert tuple(parameters[-2:]) == ends
+    matrix, intercepts = np.split(parameters[:-2], [n_classes**2])
     change = matrix - np.eye(n_classes).ravel()
     assert loss(np.r_[change, intercepts])[0] == pytest.approx(expected, rel=1e-9)
 
@@ -491,8 +491,8 @@ def test_the_matrix_is_that_of_another_solver(n_classes):
 def test_beyond_100_classes_only_the_diagonal_of_the_matrix_is_fitted():
     rng = np.random.default_rng(0)
     p = softmax(logits_of(rng, 400, 101), axis=1)
-    found = coefficients(abers.fit_stacked_rule(p, np.arange(400) % 101))
-    matrix = found[: 101**2].reshape(101, 101)
+    parameters = coefficients(abers.fit_stacked_rule(p, np.arange(400) % 101))
+    matrix = parameters[: 101**2].reshape(101, 101)
     assert np.count_nonzero(matrix) == 101
     assert (np.diag(matrix) != 1).all()
 
@@ -524,12 +524,12 @@ def test_k_models_of_two_classes_are_mixed_by_hand(kind):
         np.testing.assert_allclose(theirs, expected, rtol=0, atol=1e-13)
 
 
-def curve_logits(kind, found, scores):
+def curve_logits(kind, coefficients, scores):
     """The formula of the beta curve, or of the sigmoid."""
     if kind == "margin":
-        slope, intercept, *_ = found
+        slope, intercept, *_ = coefficients
         return slope * scores + intercept
-    a, b, c, clip = found
+    a, b, c, clip = coefficients
     p = (scores if kind == "probability" else expit(scores)).clip(clip, 1 - clip)
     return a * np.log(p) - b * np.log(1 - p) + c
 
@@ -625,8 +625,8 @@ def test_the_weights_are_those_of_parts_fitted_without_each_fold():
         likelihoods[:, out] = p[out], curve[out], rule.probability(p[out])
     likelihoods = np.where(y, likelihoods, 1 - likelihoods)
     expected, _ = best_weights(likelihoods, np.ones(150))
-    found = abers.fit_stacked_rule(p, y).weights
-    assert list(found.values()) == pytest.approx(expected.tolist(), abs=1e-6)
+    weights = abers.fit_stacked_rule(p, y).weights
+    assert list(weights.values()) == pytest.approx(expected.tolist(), abs=1e-6)
 
 
 def test_the_weights_of_many_classes_are_those_of_parts_without_each_fold():
@@ -662,8 +662,8 @@ def test_the_weights_of_many_classes_are_those_of_parts_without_each_fold():
         tables = p[out], curve[out], merged(bounds[np.newaxis], "log")
         likelihoods[:, out] = [q[np.arange(out.sum()), y[out]] for q in tables]
     expected, _ = best_weights(likelihoods, np.ones(150))
-    found = abers.fit_stacked_rule(p, y).weights
-    assert list(found.values()) == pytest.approx(expected.tolist(), abs=1e-6)
+    weights = abers.fit_stacked_rule(p, y).weights
+    assert list(weights.values()) == pytest.approx(expected.tolist(), abs=1e-6)
 
 
 def truth_of_the_beta_curve(logits):

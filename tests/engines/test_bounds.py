@@ -84,9 +84,9 @@ def test_bounds_of_a_frame_are_those_of_the_rule_and_travel_without_its_rows():
     arrived = pickle.loads(pickle.dumps(bounds))
     scores, groups = pa.array([2.0, None, 2.0, 2.0]), pa.array(["a", "a", "z", None])
     lower, upper, probability = arrived.arrays(scores, groups)
-    known = rules.bounds([2, 2, 2], ["a", "z", "z"]).T.tolist()
-    assert [c for c in lower.to_pylist() if c is not None] == known[0]
-    assert [c for c in upper.to_pylist() if c is not None] == known[1]
+    of_groups = rules.bounds([2, 2, 2], ["a", "z", "z"]).T.tolist()
+    assert [c for c in lower.to_pylist() if c is not None] == of_groups[0]
+    assert [c for c in upper.to_pylist() if c is not None] == of_groups[1]
     assert probability.to_pylist()[1] is None
     assert probability[0].as_py() == rules.probability([2], ["a"], "brier")[0]
     for column in arrived.arrays(pa.array([], pa.float64()), pa.array([], pa.string())):
@@ -126,8 +126,8 @@ def test_any_saved_predictor_gives_its_own_numbers(name, tmp_path):
     columns_added = bounds.arrays(*columns)
     expected = expected_columns(predictor, scores)
     assert bounds.names == tuple(f"p_{name}" for name in expected)
-    for new, known in zip(columns_added, expected.values(), strict=True):
-        assert new.to_pylist() == [None, *known.tolist()]
+    for new, numbers in zip(columns_added, expected.values(), strict=True):
+        assert new.to_pylist() == [None, *numbers.tolist()]
 
 
 class Curve:

@@ -45,14 +45,14 @@ VALUES = {
 def fields(value):
     """Return all that a value holds, as bytes and plain objects."""
     if isinstance(value, abers.rules.Rule | abers.rules.Diagram):
-        found = value.__getstate__()
+        values = value.__getstate__()
     else:
-        found = {name: getattr(value, name) for name in value.__slots__}
+        values = {name: getattr(value, name) for name in value.__slots__}
     return {
         name: (each.dtype, each.shape, each.tobytes())
         if isinstance(each, np.ndarray)
         else (type(each), repr(each))
-        for name, each in found.items()
+        for name, each in values.items()
     }
 
 

@@ -70,15 +70,17 @@ def written(rule):
     return b"".join(map(bytes, encoded(rule)))
 
 
-def assert_same(found, expected):
+def assert_same(joined, expected):
     """Compare all that a rule is, and the bytes of its file."""
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
-        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name
-    assert found.n_rows == expected.n_rows
-    assert found.n_positives == expected.n_positives
-    for mine, theirs in zip(found.cells[:2], expected.cells[:2], strict=True):
+        assert getattr(joined, name).tobytes() == getattr(expected, name).tobytes(), (
+            name
+        )
+    assert joined.n_rows == expected.n_rows
+    assert joined.n_positives == expected.n_positives
+    for mine, theirs in zip(joined.cells[:2], expected.cells[:2], strict=True):
         assert mine.tolist() == theirs.tolist()
-    assert written(found) == written(expected)
+    assert written(joined) == written(expected)
 
 
 @pytest.mark.parametrize("how", ["at random", "by range"])
@@ -89,8 +91,8 @@ def test_rows_dealt_to_workers_give_the_rule_of_the_whole(
 ):
     s, y = drawn
     task = dealt(how, s, np.random.default_rng(seed))
-    found = fit(counted(s, y, task), n_parts, increasing=increasing, seed=seed)
-    assert_same(found, abers.fit_rule(s, y, increasing=increasing))
+    joined = fit(counted(s, y, task), n_parts, increasing=increasing, seed=seed)
+    assert_same(joined, abers.fit_rule(s, y, increasing=increasing))
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
@@ -111,11 +113,11 @@ def test_integer_weights_dealt_to_workers_give_the_rule_of_the_whole(
         else EMPTY
         for own in (task == i for i in range(4))
     ]
-    found = fit(maps, n_parts, increasing=increasing, seed=seed)
+    joined = fit(maps, n_parts, increasing=increasing, seed=seed)
     whole = abers.rules.Diagram.from_rows(s, y, sample_weight=w)
     expected = abers.rules.fit_rule_from_diagram(whole, increasing=increasing)
-    assert_same(found, expected)
-    assert found == abers.fit_rule(s, y, sample_weight=w, increasing=increasing)
+    assert_same(joined, expected)
+    assert joined == abers.fit_rule(s, y, sample_weight=w, increasing=increasing)
 
 
 @given(drawn=rows(), increasing=directions, seed=st.integers(0, 2**32))
@@ -126,10 +128,10 @@ def test_counts_dealt_to_workers_give_the_rule_of_the_whole(drawn, increasing, s
     ones = np.minimum(total, y * rng.integers(0, 5, s.size))
     halves = (slice(None, None, 2), slice(1, None, 2)) if s.size > 1 else (slice(None),)
     maps = [abers.rules.Diagram.from_counts(s[a], total[a], ones[a]) for a in halves]
-    found = fit(maps, 3, increasing=increasing, seed=seed)
+    joined = fit(maps, 3, increasing=increasing, seed=seed)
     whole = abers.rules.Diagram.from_counts(s, total, ones)
     expected = abers.rules.fit_rule_from_diagram(whole, increasing=increasing)
-    assert_same(found, expected)
+    assert_same(joined, expected)
 
 
 @given(
@@ -144,8 +146,8 @@ def test_splitters_may_lie_anywhere(drawn, increasing, seed, extra):
     rng = np.random.default_rng(seed)
     borders = np.unique(np.concatenate((rng.choice(s, 3), ADJACENT, extra)) + 0.0)
     maps = counted(s, y, dealt("at random", s, rng))
-    found = fit(maps, 0, increasing=increasing, splitters=borders, seed=seed)
-    assert_same(found, abers.fit_rule(s, y, increasing=increasing))
+    joined = fit(maps, 0, increasing=increasing, splitters=borders, seed=seed)
+    assert_same(joined, abers.fit_rule(s, y, increasing=increasing))
 
 
 @given(drawn=rows(), increasing=directions, cuts=st.lists(st.integers(0, MOST)))
@@ -161,11 +163,11 @@ def test_one_context_is_that_of_all_contexts(drawn, increasing, cuts):
         )
         for a, b in pairwise(ends)
     ]
-    for i, known in enumerate(blocks.contexts(summaries)):
+    for i, context in enumerate(blocks.contexts(summaries)):
         alone = blocks.context(summaries, i)
         for name in ("left", "right", "carry"):
-            assert getattr(alone, name).tolist() == getattr(known, name).tolist()
-        assert alone.drop_last == known.drop_last
+            assert getattr(alone, name).tolist() == getattr(context, name).tolist()
+        assert alone.drop_last == context.drop_last
 
 
 @pytest.mark.parametrize("increasing", [True, False])
@@ -174,17 +176,17 @@ def test_many_rows_dealt_to_workers_give_the_rule_of_the_whole(kind, increasing)
     rng = np.random.default_rng(5)
     s, y = kind(rng, 30_000)
     maps = counted(s, y, rng.integers(0, 4, s.size))
-    found = fit(maps, 7, increasing=increasing)
-    assert_same(found, abers.fit_rule(s, y, increasing=increasing))
+    joined = fit(maps, 7, increasing=increasing)
+    assert_same(joined, abers.fit_rule(s, y, increasing=increasing))
 
 
 def test_a_rule_of_a_hundred_thousand_steps_is_joined_from_parts():
     """Rare events: nearly every negative is a step of the upper bound."""
     rng = np.random.default_rng(1)
     s, y = kinds.rare(rng, 140_000)
-    found = fit(counted(s, y, rng.integers(0, 4, s.size)), 7)
-    assert found.thresholds.size > 97_000
-    assert_same(found, abers.fit_rule(s, y))
+    joined = fit(counted(s, y, rng.integers(0, 4, s.size)), 7)
+    assert joined.thresholds.size > 97_000
+    assert_same(joined, abers.fit_rule(s, y))
 
 
 def test_parts_hold_about_equally_many_scores_however_the_maps_are_skewed():

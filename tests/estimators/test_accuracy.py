@@ -36,11 +36,11 @@ def test_pooled_folds_reach_this_log_loss(load, most):
 def test_more_folds_do_no_harm_to_pooled_and_much_to_minimax():
     X, y = load_breast_cancer(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    found = {}
+    losses = {}
     tried = [("pooled", 5), ("pooled", 20), ("minimax", 5), ("minimax", 13)]
     for merge, folds in tried:
         model = abers.CVAPClassifier(MODEL, cv=folds, merge=merge, random_state=0)
         p = model.fit(X_train, y_train).predict_proba(X_test)
-        found[merge, folds] = log_loss(y_test, p)
-    assert abs(found["pooled", 20] - found["pooled", 5]) < 0.02
-    assert found["minimax", 13] > found["minimax", 5] + 0.02
+        losses[merge, folds] = log_loss(y_test, p)
+    assert abs(losses["pooled", 20] - losses["pooled", 5]) < 0.02
+    assert losses["minimax", 13] > losses["minimax", 5] + 0.02

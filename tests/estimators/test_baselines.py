@@ -160,11 +160,13 @@ def test_a_model_that_is_far_too_sure_is_no_worse_off_than_with_scikit_learn(
 def test_probabilities_below_the_spacing_of_doubles_at_1_are_all_the_same():
     p = np.r_[P3, [[1e-300, 1e-17, 1.0], [2.0**-52, 2.0**-52, 1.0]]]
     y = np.r_[Y3, 2, 2]
-    found = abers.TemperatureCalibrator().fit(p, y).predict_proba(p[-2:])
-    np.testing.assert_array_equal(found[0], found[1])
+    probabilities = abers.TemperatureCalibrator().fit(p, y).predict_proba(p[-2:])
+    np.testing.assert_array_equal(probabilities[0], probabilities[1])
     margins = np.r_[MARGINS, [[-700.0, -40, 0], [-36, -36, 0]]]  # as they are
-    found = abers.TemperatureCalibrator().fit(margins, y).predict_proba(margins[-2:])
-    assert found[0, 0] < found[1, 0]
+    probabilities = (
+        abers.TemperatureCalibrator().fit(margins, y).predict_proba(margins[-2:])
+    )
+    assert probabilities[0, 0] < probabilities[1, 0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 40])
@@ -179,8 +181,8 @@ def test_the_temperature_of_many_rows_is_that_of_a_plain_search(n_classes):
     def loss(beta):
         return total_loss(softmax(beta * logits, axis=1), labels)
 
-    found = minimize_scalar(loss, bounds=(0.1, 2), options={"xatol": 1e-10})
-    assert fitted.inverse_temperature_ == pytest.approx(found.x, rel=1e-6)
+    search = minimize_scalar(loss, bounds=(0.1, 2), options={"xatol": 1e-10})
+    assert fitted.inverse_temperature_ == pytest.approx(search.x, rel=1e-6)
 
 
 # --- beta ---
@@ -197,9 +199,9 @@ def test_beta_is_the_best_curve_that_does_not_fall(seed):
     fitted = abers.BetaCalibrator(scores="margin").fit(s, y, sample_weight=w)
     loss, expected, _ = beta_by_another_solver(s, y, w)
     assert min(fitted.a_, fitted.b_) >= 0
-    found, _ = loss(np.array([fitted.a_, fitted.b_, fitted.c_]))
-    assert found == pytest.approx(expected, rel=1e-10)
-    assert found <= expected * (1 + 1e-14)
+    fitted_loss, _ = loss(np.array([fitted.a_, fitted.b_, fitted.c_]))
+    assert fitted_loss == pytest.approx(expected, rel=1e-10)
+    assert fitted_loss <= expected * (1 + 1e-14)
 
 
 def test_beta_is_the_formula_of_its_parameters():
@@ -308,9 +310,9 @@ def test_infinite_log_odds_take_the_place_of_the_furthest_finite_ones():
 def test_a_temperature_keeps_certain_rows_on_their_side(middle):
     p = np.r_[np.zeros(10), np.ones(10), middle]
     y = np.r_[np.zeros(9), 1, np.ones(9), 0, np.zeros(len(middle))]
-    found = abers.TemperatureCalibrator().fit(p, y).predict_proba([0, 1])[:, 1]
-    assert 0 < found[0] < 0.5 < found[1] < 1
-    assert found.sum() == pytest.approx(1)
+    probabilities = abers.TemperatureCalibrator().fit(p, y).predict_proba([0, 1])[:, 1]
+    assert 0 < probabilities[0] < 0.5 < probabilities[1] < 1
+    assert probabilities.sum() == pytest.approx(1)
 
 
 @many
@@ -321,10 +323,10 @@ def test_a_tree_of_pure_leaves_has_probabilities(calibrator, middle):
     p = np.r_[corners, np.full((middle, 3), 1 / 3)]
     y = np.r_[np.repeat([0, 1, 2], 10), np.arange(middle) % 3]
     y[[0, 10, 20]] = 1, 2, 0  # one in ten is wrong
-    found = clone(calibrator).fit(p, y).predict_proba(np.eye(3))
-    assert (found.argmax(axis=1) == [0, 1, 2]).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose(np.diag(found), found[0, 0], rtol=1e-6)
+    probabilities = clone(calibrator).fit(p, y).predict_proba(np.eye(3))
+    assert (probabilities.argmax(axis=1) == [0, 1, 2]).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(probabilities), probabilities[0, 0], rtol=1e-6)
 
 
 @many

@@ -353,12 +353,12 @@ def test_an_ensemble_that_is_no_choice_is_refused(ensemble):
 def test_evaluation_shows_what_it_changed(y):
     model = abers.CalibratedClassifier(GaussianNB(), cv=3, random_state=0)
     model.fit(X[::2], y[::2])
-    found = abers.evaluate(model, X[1::2], y[1::2])
+    evaluation = abers.evaluate(model, X[1::2], y[1::2])
     mean = np.mean([m.predict_proba(X[1::2]) for m in model.estimators_], axis=0)
     p = model.predict_proba(X[1::2])
     own = np.arange(120), y[1::2]
-    assert found.losses.log.before == pytest.approx(-np.log(mean[own]).mean())
-    assert found.losses.log.after == pytest.approx(-np.log(p[own]).mean())
+    assert evaluation.losses.log.before == pytest.approx(-np.log(mean[own]).mean())
+    assert evaluation.losses.log.after == pytest.approx(-np.log(p[own]).mean())
 
 
 @classes
@@ -366,10 +366,10 @@ def test_decisions_are_made_within_its_bounds(y):
     fitted = abers.CalibratedClassifier(GaussianNB(), cv=PAIRS).fit(X, y)
     n_classes = len(fitted.classes_)
     costs = 1 - np.eye(n_classes)
-    found = abers.decide(fitted.predict_bounds(X), costs)
+    decisions = abers.decide(fitted.predict_bounds(X), costs)
     sure = fitted.predict_proba(X).max(axis=1) > 0.75
     assert sure.any()
-    np.testing.assert_array_equal(found.action[sure], fitted.predict(X)[sure])
+    np.testing.assert_array_equal(decisions.action[sure], fitted.predict(X)[sure])
 
 
 def test_out_of_sample_it_is_better_than_its_model():

@@ -125,10 +125,12 @@ def test_no_rows_and_a_class_for_a_model_are_refused(kind):
 def test_a_class_with_fewer_members_than_folds_is_warned_of_by_name(dtype):
     labels = np.array(["a"] * 56 + ["b"] * 4, dtype=dtype)
     cvap = abers.CVAPClassifier(GaussianNB(), cv=5, merge="pooled")
-    with pytest.warns(UserWarning, match=r"'b' has only 4 of 60 rows.*5 folds") as told:
+    with pytest.warns(
+        UserWarning, match=r"'b' has only 4 of 60 rows.*5 folds"
+    ) as warned:
         cvap.fit(X, labels)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
     assert len(cvap.estimators_) == 5
 
 

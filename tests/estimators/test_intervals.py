@@ -72,18 +72,18 @@ def test_rows_with_weights_are_refused(kind):
 @pytest.mark.parametrize("pos_label", [None, "no"])
 def test_evaluation_and_page_show_widths_of_intervals(pos_label, tmp_path):
     model = abers.IVAPClassifier(FROZEN).fit(*ROWS)
-    found = abers.evaluate(model, X[:300], Y[:300], pos_label=pos_label)
+    evaluation = abers.evaluate(model, X[:300], Y[:300], pos_label=pos_label)
     lower, upper = model.predict_interval(X[:300]).T
-    assert found.interval_widths.mean == pytest.approx((upper - lower).mean())
-    assert found.to_dict()["interval_widths"]["maximum"] == (upper - lower).max()
-    assert "mean width of 90 % intervals" in str(found)
-    found.to_html(tmp_path / "page.html")
+    assert evaluation.interval_widths.mean == pytest.approx((upper - lower).mean())
+    assert evaluation.to_dict()["interval_widths"]["maximum"] == (upper - lower).max()
+    assert "mean width of 90 % intervals" in str(evaluation)
+    evaluation.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "the 90 % confidence interval of the probability" in page
 
 
 def test_evaluation_without_a_diagram_has_no_intervals():
     rule = abers.fit_rule(X[:, 0], Y == "yes")
-    found = abers.evaluate(rule, X[:, 0], Y == "yes")
-    assert found.interval_widths is None
-    assert "intervals" not in str(found)
+    evaluation = abers.evaluate(rule, X[:, 0], Y == "yes")
+    assert evaluation.interval_widths is None
+    assert "intervals" not in str(evaluation)

@@ -44,8 +44,10 @@ def test_a_calibrator_of_one_column_says_to_negate_it():
 
 def test_a_calibrator_of_columns_says_how_to_order_them():
     p = 1 / (1 + np.exp(-X[:, 0]))
-    said = only_warning(abers.IVAPCalibrator(), np.stack((p, 1 - p), axis=1), LABELS)
-    assert said.endswith("Put the columns in the order of the classes, [False, True].")
+    warning = only_warning(abers.IVAPCalibrator(), np.stack((p, 1 - p), axis=1), LABELS)
+    assert warning.endswith(
+        "Put the columns in the order of the classes, [False, True]."
+    )
 
 
 def test_a_class_whose_column_is_inverted_is_named():
@@ -53,11 +55,15 @@ def test_a_class_whose_column_is_inverted_is_named():
     margins = (y[:, np.newaxis] == np.arange(3)) + RNG.standard_normal((3_000, 3))
     abers.IVAPCalibrator(multiclass="ovr").fit(margins, y)
     margins[:, 1] *= -1
-    said = only_warning(abers.IVAPCalibrator(multiclass="ovr"), margins, y)
-    assert said.startswith("The scores of 1 against the rest are inverted on the calib")
+    warning = only_warning(abers.IVAPCalibrator(multiclass="ovr"), margins, y)
+    assert warning.startswith(
+        "The scores of 1 against the rest are inverted on the calib"
+    )
     margins[:, 2] *= -1
-    said = only_warning(abers.IVAPCalibrator(multiclass="ovr"), margins, y)
-    assert ", as are those of 1 more of 3 problems: higher ones go with fewer" in said
+    warning = only_warning(abers.IVAPCalibrator(multiclass="ovr"), margins, y)
+    assert (
+        ", as are those of 1 more of 3 problems: higher ones go with fewer" in warning
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,9 +76,11 @@ def test_a_class_whose_column_is_inverted_is_named():
     ],
 )
 def test_a_classifier_of_exchanged_labels_is_warned_of_once(model):
-    said = only_warning(model, X, LABELS)
-    assert said.startswith("The scores are inverted on the calibration rows (AUC 0.2")
-    assert said.endswith(f": higher ones go with fewer rows of class True. {ADVICE}")
+    warning = only_warning(model, X, LABELS)
+    assert warning.startswith(
+        "The scores are inverted on the calibration rows (AUC 0.2"
+    )
+    assert warning.endswith(f": higher ones go with fewer rows of class True. {ADVICE}")
 
 
 def test_folds_that_are_too_small_by_themselves_are_tested_together():

@@ -307,10 +307,10 @@ def test_folds_choose_pairs_or_classes_by_log_loss(
     weights = 1.0 + np.arange(labels.size) % 3 if weighted else None
     cvap = abers.CVAPClassifier(model, cv=folds, merge=merge, ensemble=ensemble)
     losses = {
-        asked: loss_out_of_fold(
-            clone(cvap).set_params(multiclass=asked), rows, labels, folds, weights
+        scheme: loss_out_of_fold(
+            clone(cvap).set_params(multiclass=scheme), rows, labels, folds, weights
         )
-        for asked in ("ovr", "ovo")
+        for scheme in ("ovr", "ovo")
     }
     cvap.fit(rows, labels, sample_weight=weights)
     assert cvap.multiclass_ == min(losses, key=losses.get) == expected
@@ -328,7 +328,7 @@ def test_the_loss_to_merge_for_does_not_choose_pairs():
 
 
 @pytest.fixture
-def judged(monkeypatch):
+def samples(monkeypatch):
     """Collect the rows that choose between pairs and classes."""
     samples = []
     monkeypatch.setattr(
@@ -339,23 +339,23 @@ def judged(monkeypatch):
     return samples
 
 
-def test_rows_that_calibrate_several_folds_are_judged_once(judged):
+def test_rows_that_calibrate_several_folds_are_judged_once(samples):
     """By rules that have not seen them: in the first fold that has them."""
     folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
     abers.CVAPClassifier(GaussianNB(), cv=folds, merge="pooled").fit(IRIS_X, IRIS_Y)
     first = [held_out.tolist() for _, held_out in folds.split(IRIS_X, IRIS_Y)][:3]
-    assert [fold.rows.tolist() for fold in judged[0].folds] == first
-    assert [len(fold.scores.values) for fold in judged[0].folds] == [50] * 3
-    assert judged[0].repeats.tolist() == [1] * 150
+    assert [fold.rows.tolist() for fold in samples[0].folds] == first
+    assert [len(fold.scores.values) for fold in samples[0].folds] == [50] * 3
+    assert samples[0].repeats.tolist() == [1] * 150
 
 
-def test_of_large_folds_some_rows_are_judged(judged, monkeypatch):
+def test_of_large_folds_some_rows_are_judged(samples, monkeypatch):
     monkeypatch.setattr(venn_abers_classifiers, "MOST_ROWS_TO_JUDGE", 20)
     folds = list(StratifiedKFold(3).split(IRIS_X, IRIS_Y))
     abers.CVAPClassifier(GaussianNB(), cv=folds).fit(IRIS_X, IRIS_Y)
     every_third = [held_out[::3].tolist() for _, held_out in folds]
-    assert [fold.rows.tolist() for fold in judged[0].folds] == every_third
-    assert [len(fold.scores.values) for fold in judged[0].folds] == [17] * 3
+    assert [fold.rows.tolist() for fold in samples[0].folds] == every_third
+    assert [len(fold.scores.values) for fold in samples[0].folds] == [17] * 3
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -367,8 +367,8 @@ def test_one_fold_alone_chooses_by_the_numbers_of_rows(count, monkeypatch):
 
 
 def test_two_classes_are_one_pair_whatever_is_asked_for():
-    for asked in ("auto", "ovo", "ovr"):
-        model = abers.CVAPClassifier(GaussianNB(), multiclass=asked).fit(X, Y)
+    for scheme in ("auto", "ovo", "ovr"):
+        model = abers.CVAPClassifier(GaussianNB(), multiclass=scheme).fit(X, Y)
         assert model.multiclass_ == "ovo"
         assert [len(rules) for rules in model.rules_] == [1] * 5
 
@@ -378,9 +378,11 @@ def test_two_classes_are_one_pair_whatever_is_asked_for():
 
 def test_minimax_warns_of_folds_with_few_rows():
     cvap = abers.CVAPClassifier(GaussianNB(), cv=9, merge="minimax", random_state=0)
-    with pytest.warns(UserWarning, match=r"9 folds .* 26\.7 rows only.*pooled") as told:
+    with pytest.warns(
+        UserWarning, match=r"9 folds .* 26\.7 rows only.*pooled"
+    ) as warned:
         cvap.fit(X, Y)
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     abers.CVAPClassifier(GaussianNB(), cv=8, merge="minimax").fit(X, Y)  # 30 each
 
 
@@ -406,9 +408,9 @@ def test_leaving_one_out_does_no_harm_to_a_pooled_rule():
 def test_a_class_with_fewer_rows_than_folds_is_named_in_one_warning(merge):
     labels = np.where(np.arange(240) < 3, "rare", np.array(["a", "b"])[Y])
     cvap = abers.CVAPClassifier(GaussianNB(), merge=merge, random_state=0)
-    with pytest.warns(UserWarning, match=r"class 'rare' has only 3 of 240") as told:
+    with pytest.warns(UserWarning, match=r"class 'rare' has only 3 of 240") as warned:
         cvap.fit(X, labels)
-    assert len(told) == 1
+    assert len(warned) == 1
     assert len(cvap.estimators_) == 5
     assert cvap.predict_proba(X).shape == (240, 3)
 

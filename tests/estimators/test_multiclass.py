@@ -218,16 +218,16 @@ def test_every_probability_lies_within_its_bounds(name, loss, multiclass):
         ): rows,
         abers.IVAPCalibrator(**options): scores,
     }
-    for predictor, asked in predictors.items():
-        predictor.fit(asked[::2], labels[::2])
-        p, bounds = predictor.predict_proba(asked), predictor.predict_bounds(asked)
+    for predictor, inputs in predictors.items():
+        predictor.fit(inputs[::2], labels[::2])
+        p, bounds = predictor.predict_proba(inputs), predictor.predict_bounds(inputs)
         lower, upper = np.moveaxis(bounds, -1, 0)
         assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
         assert abers.decide(bounds, 1 - np.eye(p.shape[1])).n_empty == 0
-        said = predictor.predictions(asked)
-        assert (said.probabilities == p).all()
-        assert (said.bounds == bounds).all()
-        one = predictor.predict_bounds(asked, pos_label=predictor.classes_[1])
+        predictions = predictor.predictions(inputs)
+        assert (predictions.probabilities == p).all()
+        assert (predictions.bounds == bounds).all()
+        one = predictor.predict_bounds(inputs, pos_label=predictor.classes_[1])
         assert (one == bounds[:, 1]).all()
 
 
@@ -450,9 +450,11 @@ def test_a_pair_without_calibration_rows_knows_nothing(loss):
     )
     for folds in ([[None]], [[None], [None]]):
         nothing = MinimaxPredictor(problems_of(2, "ovo"), 2, loss, folds)
-        asked = [scores] * len(folds)
-        np.testing.assert_array_equal(nothing.bounds(asked), [[0.0, 1.0]] * 3)
-        np.testing.assert_array_equal(nothing.probability(asked), np.full((3, 2), 0.5))
+        queries = [scores] * len(folds)
+        np.testing.assert_array_equal(nothing.bounds(queries), [[0.0, 1.0]] * 3)
+        np.testing.assert_array_equal(
+            nothing.probability(queries), np.full((3, 2), 0.5)
+        )
 
 
 def test_rounding_never_puts_the_probability_outside_of_the_bounds():
@@ -466,11 +468,11 @@ def test_rounding_never_puts_the_probability_outside_of_the_bounds():
         zeros = abers.fit_rule([1.0], [0], sample_weight=[w])
         ones = abers.fit_rule([1.0], [1], sample_weight=[v])
         predictor = MinimaxPredictor(problems_of(2, "ovo"), 2, "log", [[zeros], [ones]])
-        asked = [
+        queries = [
             ClassScores(np.array([s]), are_logarithms=False, are_exact=True)
             for s in (0.0, 2.0)
         ]
-        lower, upper = predictor.bounds(asked)[0]
-        p = predictor.probability(asked)[0, 1]
+        lower, upper = predictor.bounds(queries)[0]
+        p = predictor.probability(queries)[0, 1]
         assert lower <= p <= upper
         assert upper - lower < 1e-15

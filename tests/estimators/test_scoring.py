@@ -63,8 +63,8 @@ def test_the_sum_of_the_others_keeps_all_digits(classes):
         expected = np.stack(
             [logsumexp(np.delete(logs, c, 1), axis=1) for c in range(classes)], axis=1
         )
-    found = log_sum_of_others(logs)
-    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+    sums = log_sum_of_others(logs)
+    np.testing.assert_allclose(sums, expected, rtol=1e-14, atol=1e-14)
 
 
 def test_the_sum_of_one_other_is_that_other():
@@ -104,22 +104,22 @@ def test_log_probabilities_are_asked_for_where_they_exist():
 
 
 def test_a_model_is_asked_once_for_scores_and_probabilities(monkeypatch):
-    asked = []
+    calls = []
     for name in ("predict_log_proba", "predict_proba"):
         original = getattr(GaussianNB, name)
         monkeypatch.setattr(
             GaussianNB,
             name,
             lambda self, X, name=name, original=original: (
-                asked.append(name),
+                calls.append(name),
                 original(self, X),
             )[1],
         )
     model = abers.IVAPClassifier(FrozenEstimator(GaussianNB().fit(X, Y))).fit(X, Y)
-    asked.clear()
-    found = abers.evaluate(model, X + 0.01, Y)
-    assert asked == ["predict_log_proba"]
-    assert found.calibration.before is not None
+    calls.clear()
+    evaluation = abers.evaluate(model, X + 0.01, Y)
+    assert calls == ["predict_log_proba"]
+    assert evaluation.calibration.before is not None
 
 
 def test_negative_probabilities_are_refused():

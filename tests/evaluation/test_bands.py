@@ -88,13 +88,13 @@ def test_chance_of_a_miss_by_all_labels_of_few_rows(sizes, confidence):
 
 def chance(sizes, ones, curve):
     """Return the probability of so many ones at each score."""
-    found = Fraction(1)
+    probability = Fraction(1)
     for size, k, t in zip(sizes, ones, curve, strict=True):
         ways = Fraction(1)
         for i in range(k):
             ways *= Fraction(size - i, i + 1)
-        found *= ways * t**k * (1 - t) ** (size - k)
-    return found
+        probability *= ways * t**k * (1 - t) ** (size - k)
+    return probability
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 15))
@@ -123,10 +123,10 @@ def test_runs_of_a_start_reject_within_their_budget(parts, sixteenths):
 def rate(sizes, t, budget):
     """Return what the proof calls rate(t), of the runs of one start."""
     falling = sorted(sizes, reverse=True)
-    found = [budget / sum(falling)]
+    rates = [budget / sum(falling)]
     for k, size in enumerate(falling[1:], start=1):
-        found.append(min(budget / sum(falling[:k]), (1 - t) ** size / size))
-    return max(found)
+        rates.append(min(budget / sum(falling[:k]), (1 - t) ** size / size))
+    return max(rates)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 25, 60])
@@ -143,10 +143,10 @@ def test_band_is_the_one_that_the_proof_describes(n):
     upper = upper_by_definition(rows, ones, 0.05)
     lower = upper_by_definition(rows[::-1], (rows - ones)[::-1], 0.05)
     assert band.scores.tolist() == sorted({*first.tolist(), *last.tolist()})
-    found = band.upper[np.searchsorted(band.scores, first)]
-    np.testing.assert_allclose(found, upper, rtol=1e-9)
-    found = band.lower[np.searchsorted(band.scores, last)]
-    np.testing.assert_allclose(found, 1 - lower[::-1], rtol=1e-9, atol=1e-12)
+    edge = band.upper[np.searchsorted(band.scores, first)]
+    np.testing.assert_allclose(edge, upper, rtol=1e-9)
+    edge = band.lower[np.searchsorted(band.scores, last)]
+    np.testing.assert_allclose(edge, 1 - lower[::-1], rtol=1e-9, atol=1e-12)
 
 
 def upper_by_definition(rows, ones, budget):
@@ -244,12 +244,14 @@ def test_an_evaluation_says_in_which_direction_no_curve_fits(increasing, weights
     scores = np.arange(400)
     labels = (scores >= 100) & (scores < 300)
     rule = abers.fit_rule(scores, labels, increasing=increasing)
-    found = abers.evaluate(rule, scores, labels, sample_weight=weights)
+    evaluation = abers.evaluate(rule, scores, labels, sample_weight=weights)
     runs = "rises" if increasing else "falls"
-    said = [text for text in found.printout().warnings if "band is empty" in text]
-    assert len(said) == 1
-    assert f"no curve that {runs} with the score fits" in said[0]
-    where = float(said[0].split("at ")[1].split(". ")[0])
+    warnings = [
+        text for text in evaluation.printout().warnings if "band is empty" in text
+    ]
+    assert len(warnings) == 1
+    assert f"no curve that {runs} with the score fits" in warnings[0]
+    where = float(warnings[0].split("at ")[1].split(". ")[0])
     assert (where >= 200) == increasing
 
 

@@ -40,9 +40,9 @@ def drawn(seed):
     ],
 )
 def test_evaluate_survives_predictions_that_are_certain_and_wrong(p, y):
-    found = logistic_recalibration(y, p)
+    recalibration = logistic_recalibration(y, p)
     best = least_loss(y, p)
-    curve = found.joint_intercept + found.slope * log_odds(p)
+    curve = recalibration.joint_intercept + recalibration.slope * log_odds(p)
     assert mean_loss(y, curve) == pytest.approx(best, abs=1e-9)
     assert abers.evaluate(None, p, y).n_rows == len(y)
 
@@ -51,11 +51,11 @@ def test_evaluate_survives_predictions_that_are_certain_and_wrong(p, y):
 def test_slope_and_intercept_maximise_the_likelihood(seed):
     """A slope of 1 must be found, not assumed where the search fails."""
     y, p = drawn(seed)
-    found = logistic_recalibration(y, p)
-    curve = found.joint_intercept + found.slope * log_odds(p)
+    recalibration = logistic_recalibration(y, p)
+    curve = recalibration.joint_intercept + recalibration.slope * log_odds(p)
     assert mean_loss(y, curve) == pytest.approx(least_loss(y, p), abs=1e-9)
-    assert found.slope_error > 0
+    assert recalibration.slope_error > 0
     x = log_odds(p)
     moved = brentq(lambda a: (y - 1 / (1 + np.exp(-a - x))).sum(), -50, 50)
-    assert found.intercept == pytest.approx(moved, abs=1e-6)
-    assert found.intercept_error > 0
+    assert recalibration.intercept == pytest.approx(moved, abs=1e-6)
+    assert recalibration.intercept_error > 0

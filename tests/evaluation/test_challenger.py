@@ -26,18 +26,18 @@ def test_the_challenger_is_evaluated_on_the_same_rows():
         abers.CalibratedClassifier(LogisticRegression(C=c), random_state=0).fit(X, y)
         for c in (1e-5, 1.0)
     )
-    found = evaluate(first, rows, labels, challenger=second)
+    evaluation = evaluate(first, rows, labels, challenger=second)
     alone = evaluate(second, rows, labels)
-    other = found.challenger
+    other = evaluation.challenger
     assert other.evaluation.losses == alone.losses
-    assert other.log.before == found.losses.log.after
+    assert other.log.before == evaluation.losses.log.after
     assert other.log.after == alone.losses.log.after
     assert other.auc.after == pytest.approx(alone.ranking.after.auc.value)
     given = evaluate(first, rows, labels, challenger=second.predict_proba(rows)[:, 1])
     assert given.challenger.log == other.log
-    plain = found.to_dict()["challenger"]
+    plain = evaluation.to_dict()["challenger"]
     assert plain["evaluation"]["n_rows"] == 1_000
-    assert found.to_dict()["challenger"]["log"]["after"] == other.log.after
+    assert evaluation.to_dict()["challenger"]["log"]["after"] == other.log.after
 
 
 def test_paired_errors_of_the_auc_are_those_of_delong():
@@ -81,10 +81,12 @@ def test_of_many_classes_losses_are_compared():
     y = rng.integers(0, 3, 300)
     p = np.eye(3)[y] * 0.5 + 0.5 / 3
     even = np.full((300, 3), 1 / 3)
-    found = evaluate(None, even, y, challenger=p)
-    assert found.challenger.auc is None
-    assert found.challenger.log.difference == pytest.approx(-np.log(2))  # 2/3 for 1/3
-    assert "The challenger is better" in found.to_markdown()
+    evaluation = evaluate(None, even, y, challenger=p)
+    assert evaluation.challenger.auc is None
+    assert evaluation.challenger.log.difference == pytest.approx(
+        -np.log(2)
+    )  # 2/3 for 1/3
+    assert "The challenger is better" in evaluation.to_markdown()
 
 
 def test_a_challenger_of_other_rows_is_refused():
@@ -102,17 +104,17 @@ def test_groups_of_several_columns_are_corrected_for_all_of_them():
         "product": np.where(np.arange(1_200) % 3, "loan", "card"),
     }
     p[:600] = 0.6
-    found = evaluate(None, p, labels, groups=groups)
-    assert [g.label for g in found.groups][:1] == ["region = east"]
-    assert {g.column for g in found.groups} == {"region", "product"}
+    evaluation = evaluate(None, p, labels, groups=groups)
+    assert [g.label for g in evaluation.groups][:1] == ["region = east"]
+    assert {g.column for g in evaluation.groups} == {"region", "product"}
     alone = evaluate(None, p, labels, groups=groups["region"])
     assert alone.groups[0].column is None
     # Holm: the smallest p-value of four is four times itself, of two only twice.
-    east = next(g for g in found.groups if g.label == "region = east")
+    east = next(g for g in evaluation.groups if g.label == "region = east")
     assert east.p_value == pytest.approx(2 * alone.groups[0].p_value)
     frame = evaluate(None, p, labels, groups=pd.DataFrame(groups))
-    assert [g.label for g in frame.groups] == [g.label for g in found.groups]
-    card = found.to_markdown()
+    assert [g.label for g in frame.groups] == [g.label for g in evaluation.groups]
+    card = evaluation.to_markdown()
     assert "| region |" in card
     assert "| product |" in card
     assert "most in region = east: 60.0 % against 50.0 %." in card
@@ -123,7 +125,7 @@ def test_groups_of_several_columns_are_corrected_for_all_of_them():
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "sentence"),
     [
         (
             lambda X, y: (abers.fit_rule(expit(X[:, 0]), y), expit(X[:, 0])),
@@ -142,12 +144,12 @@ def test_groups_of_several_columns_are_corrected_for_all_of_them():
         ),
     ],
 )
-def test_the_report_says_what_before_is(make, told):
+def test_the_report_says_what_before_is(make, sentence):
     X, y = draw(500, 6)
     predictor, rows = make(X, y)
-    found = evaluate(predictor, rows, y)
-    assert found.calibration.before_is == told
-    assert f"Before: {told}." in found.to_markdown()
+    evaluation = evaluate(predictor, rows, y)
+    assert evaluation.calibration.before_is == sentence
+    assert f"Before: {sentence}." in evaluation.to_markdown()
     assert evaluate(None, [0.5, 0.4], [0, 1]).calibration.before_is is None
     given = evaluate(predictor, rows, y, before=np.full(500, 0.5))
     assert given.calibration.before_is == "the probabilities given as those before"

@@ -56,16 +56,16 @@ def all_tables(n, m, ones):
     }
 
 
-def textbook(found, z):
+def textbook(pair, z):
     """Return mean and slope of a table, in words of the definition."""
-    n, m = found.calibration.counts.tolist(), found.recent.counts.tolist()
-    ones = (found.calibration.positives + found.recent.positives).tolist()
+    n, m = pair.calibration.counts.tolist(), pair.recent.counts.tolist()
+    ones = (pair.calibration.positives + pair.recent.positives).tolist()
     rows = [a + b for a, b in zip(n, m, strict=True)]
     some = [b for b, size in enumerate(rows) if size]
     flat = [
         (b, label) for b in some for label in [1] * ones[b] + [0] * (rows[b] - ones[b])
     ]
-    sign = 1 if found.increasing else -1
+    sign = 1 if pair.increasing else -1
     fit = dict(
         zip(
             (b for b, _ in flat),
@@ -96,13 +96,13 @@ def textbook(found, z):
     )
 
 
-def exact_p(found):
+def exact_p(pair):
     """Return the p-value that all tables, weighted by their probability, give."""
-    ones = found.calibration.positives + found.recent.positives
+    ones = pair.calibration.positives + pair.recent.positives
     tables = all_tables(
-        found.calibration.counts.tolist(), found.recent.counts.tolist(), ones.tolist()
+        pair.calibration.counts.tolist(), pair.recent.counts.tolist(), ones.tolist()
     )
-    sizes = {z: [round(abs(t), 9) for t in textbook(found, z)] for z in tables}
+    sizes = {z: [round(abs(t), 9) for t in textbook(pair, z)] for z in tables}
 
     def least(z):
         tails = (
@@ -112,7 +112,7 @@ def exact_p(found):
         return min(p / Fraction(w) for p, w in zip(tails, change.WEIGHTS, strict=True))
 
     by_table = {z: least(z) for z in tables}
-    seen = by_table[tuple(found.recent.positives.tolist())]
+    seen = by_table[tuple(pair.recent.positives.tolist())]
     return sum(p for z, p in tables.items() if by_table[z] <= seen)
 
 
@@ -126,9 +126,9 @@ def exact_p(found):
 )
 def test_level_is_exact_whatever_tables_are_drawn(n, m, ones, draws):
     """By enumeration of what can be observed and drawn: P(p <= a) <= a."""
-    found = samples(n, [0] * len(n), m, ones)
+    pair = samples(n, [0] * len(n), m, ones)
     tables = all_tables(n, m, ones)
-    columns = change.Tables.of(found).statistics(np.array(list(tables)).T)
+    columns = change.Tables.of(pair).statistics(np.array(list(tables)).T)
     chances = list(tables.values())
     level = dict.fromkeys(range(1, draws + 2), Fraction(0))
     for drawn in itertools.product(range(len(tables)), repeat=draws + 1):
@@ -159,9 +159,9 @@ def test_p_values_are_weighed_before_the_least_is_taken():
     ],
 )
 def test_p_value_is_that_of_all_tables(n, y, m, z):
-    found = samples(n, y, m, z)
-    exact = float(exact_p(found))
-    drawn = change_of(found, draws=39_999).p_value
+    pair = samples(n, y, m, z)
+    exact = float(exact_p(pair))
+    drawn = change_of(pair, draws=39_999).p_value
     assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact / 40_000))
 
 
@@ -179,12 +179,12 @@ cells = st.lists(
 @given(cells, st.booleans())
 def test_statistics_are_those_of_the_textbook(drawn, increasing):
     n, m, y, z = zip(*drawn, strict=True)
-    found = samples(n, y, m, z, increasing=increasing)
-    tests = change_of(found, draws=19).tests
-    if change_of(found, draws=1).information == 0:
+    pair = samples(n, y, m, z, increasing=increasing)
+    tests = change_of(pair, draws=19).tests
+    if change_of(pair, draws=1).information == 0:
         assert [test.statistic for test in tests] == [0.0, 0.0]
         return
-    mean, slope = textbook(found, z)
+    mean, slope = textbook(pair, z)
     assert tests[0].statistic == pytest.approx(mean, abs=1e-9)
     assert tests[1].statistic == pytest.approx(slope, abs=1e-9)
 
@@ -196,10 +196,10 @@ def test_cells_without_rows_change_nothing(drawn):
         tuple(itertools.chain.from_iterable((value, 0) for value in column))
         for column in (n, y, m, z)
     ]
-    found = change_of(samples(n, y, m, z), draws=49)
+    measured = change_of(samples(n, y, m, z), draws=49)
     again = change_of(samples(*wide), draws=49)
-    assert again.tests == found.tests
-    assert again.p_value == found.p_value
+    assert again.tests == measured.tests
+    assert again.p_value == measured.p_value
 
 
 @pytest.mark.parametrize(
@@ -222,10 +222,12 @@ def test_more_rows_than_can_be_tabulated_are_normal():
     """Two standard errors between two samples of 4e9 rows: p = 0.0455."""
     n = 4 * 10**9
     gap = round(2 * math.sqrt(n / 2 / 4))  # of the ones among the recent rows
-    found = change_of(samples([n], [n // 2 - gap], [n], [n // 2 + gap]), draws=99_999)
-    assert found.tests[0].statistic == pytest.approx(2, rel=1e-3)
+    measured = change_of(
+        samples([n], [n // 2 - gap], [n], [n // 2 + gap]), draws=99_999
+    )
+    assert measured.tests[0].statistic == pytest.approx(2, rel=1e-3)
     p = 2 * stats.norm.sf(2)
-    assert found.p_value == pytest.approx(p, abs=4 * math.sqrt(p / 100_000))
+    assert measured.p_value == pytest.approx(p, abs=4 * math.sqrt(p / 100_000))
 
 
 def test_few_ones_among_billions_of_rows_stay_few():
@@ -241,10 +243,10 @@ def test_few_ones_among_billions_of_rows_stay_few():
 
 
 def test_small_and_large_samples_meet_at_the_normal_distribution(monkeypatch):
-    found = world(200_000, 400_000, 6, now=lambda s: 0.995 * s**2)
-    exact = change_of(found, draws=19_999)
+    pair = world(200_000, 400_000, 6, now=lambda s: 0.995 * s**2)
+    exact = change_of(pair, draws=19_999)
     monkeypatch.setattr(change, "NORMAL_FROM", 0.0)
-    normal = change_of(found, draws=19_999)
+    normal = change_of(pair, draws=19_999)
     assert 0.02 < exact.p_value < 0.05  # by the mean: some 600 tables are as extreme
     assert normal.p_value == pytest.approx(exact.p_value, rel=0.15)
 
@@ -261,8 +263,8 @@ def test_the_interval_is_the_decile_that_changed_most():
 
 
 def test_the_interval_is_open_at_the_ends_and_counts_its_rows():
-    found = change_of(samples([40], [30], [60], [15]))
-    interval = found.interval
+    measured = change_of(samples([40], [30], [60], [15]))
+    interval = measured.interval
     assert (interval.low, interval.high) == (-math.inf, math.inf)
     assert interval.n_rows == 60
     assert interval.rate == 0.25
@@ -297,24 +299,24 @@ def test_each_kind_of_change_is_seen_by_its_test():
     ],
 )
 def test_rows_that_can_tell_nothing_find_nothing(n, y, m, z):
-    found = change_of(samples(n, y, m, z))
-    assert found.p_value == 1
-    assert found.information == 0
-    assert found.interval is None
-    assert {test.p_value for test in found.tests} == {1.0}
+    measured = change_of(samples(n, y, m, z))
+    assert measured.p_value == 1
+    assert measured.information == 0
+    assert measured.interval is None
+    assert {test.p_value for test in measured.tests} == {1.0}
 
 
 def test_equal_rates_are_no_change():
-    found = change_of(samples([50, 50], [10, 30], [100, 100], [20, 60]))
-    assert found.p_value == 1
-    assert [test.statistic for test in found.tests] == pytest.approx([0, 0])
-    assert found.interval.rate == found.interval.calibration_rate
+    measured = change_of(samples([50, 50], [10, 30], [100, 100], [20, 60]))
+    assert measured.p_value == 1
+    assert [test.statistic for test in measured.tests] == pytest.approx([0, 0])
+    assert measured.interval.rate == measured.interval.calibration_rate
 
 
 def test_few_rows_have_no_interval_yet_a_p_value():
-    found = change_of(samples([3], [0], [3], [3]), draws=9_999)
-    assert found.interval is None
-    assert found.p_value == pytest.approx(2 / 20, abs=0.012)
+    measured = change_of(samples([3], [0], [3], [3]), draws=9_999)
+    assert measured.interval is None
+    assert measured.p_value == pytest.approx(2 / 20, abs=0.012)
 
 
 def test_tied_scores_stay_in_one_cell():
@@ -336,43 +338,43 @@ def test_a_cell_begins_with_its_cut(fitted, rows):
     scores, labels = zip(*fitted, strict=True)
     cuts = abers.fit_rule(scores, labels).cells.cuts
     assert cuts.size <= 99
-    found = cells_in(cuts, *zip(*rows, strict=True))
+    counted = cells_in(cuts, *zip(*rows, strict=True))
     edges = [-math.inf, *cuts, math.inf]
     for cell, (low, high) in enumerate(itertools.pairwise(edges)):
         inside = [label for score, label in rows if low <= score < high]
-        assert found.counts[cell] == len(inside)
-        assert found.positives[cell] == sum(inside)
+        assert counted.counts[cell] == len(inside)
+        assert counted.positives[cell] == sum(inside)
 
 
 def test_the_same_data_give_the_same_answer():
-    found = world(500, 500, 4)
+    pair = world(500, 500, 4)
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    assert change_of(found) == change_of(found)
-    assert change_of(found).p_value != change_of(found, seed=1).p_value
-    assert change.error_if_unchanged([found]) == change.error_if_unchanged([found])
+    assert change_of(pair) == change_of(pair)
+    assert change_of(pair).p_value != change_of(pair, seed=1).p_value
+    assert change.error_if_unchanged([pair]) == change.error_if_unchanged([pair])
     after = np.random.get_state()[1]  # noqa: NPY002
     np.testing.assert_array_equal(before, after)
 
 
 def test_a_falling_rule_mirrors_a_rising_one():
-    found = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
+    pair = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
     mirrored = Samples(
-        *(Cells(-c.cuts[::-1], c.counts[::-1], c.positives[::-1]) for c in found[:2]),
+        *(Cells(-c.cuts[::-1], c.counts[::-1], c.positives[::-1]) for c in pair[:2]),
         increasing=False,
     )
-    here, there = change_of(found), change_of(mirrored)
+    here, there = change_of(pair), change_of(mirrored)
     for a, b in zip(here.tests[:2], there.tests[:2], strict=True):
         assert a.statistic == pytest.approx(b.statistic)
     assert here.information == pytest.approx(there.information)
 
 
 def test_exchanged_labels_mirror_the_mean():
-    found = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
+    pair = world(800, 800, 6, now=lambda s: 0.8 * s**2 + 0.1)
     exchanged = Samples(
-        *(c._replace(positives=c.counts - c.positives) for c in found[:2]),
+        *(c._replace(positives=c.counts - c.positives) for c in pair[:2]),
         increasing=False,
     )
-    here, there = change_of(found), change_of(exchanged)
+    here, there = change_of(pair), change_of(exchanged)
     assert here.tests[0].statistic == pytest.approx(-there.tests[0].statistic)
     assert here.tests[1].statistic == pytest.approx(there.tests[1].statistic)
     assert here.p_value == pytest.approx(there.p_value, abs=0.02)
@@ -409,15 +411,15 @@ def test_weighted_cells_are_joined_until_they_have_rows_enough(n, m, seed):
         )
         for size in (n, m)
     ]
-    found = change.in_rows(Samples(*both))
-    kept = found.calibration.cuts
-    assert kept.size + 1 == found.calibration.counts.size
+    coarser = change.in_rows(Samples(*both))
+    kept = coarser.calibration.cuts
+    assert kept.size + 1 == coarser.calibration.counts.size
     assert np.isin(kept, cuts).all()
-    assert found.recent.cuts is kept
-    for joined in found[:2]:
+    assert coarser.recent.cuts is kept
+    for joined in coarser[:2]:
         assert (joined.counts[:-1] >= 20).all()
     places = np.searchsorted(kept, np.append(-1, cuts), side="right")
-    for joined, cells in zip(found[:2], both, strict=True):
+    for joined, cells in zip(coarser[:2], both, strict=True):
         weights, ones, squares = (np.bincount(places, weights=x) for x in cells[1:])
         np.testing.assert_array_equal(joined.counts, np.rint(weights**2 / squares))
         np.testing.assert_array_equal(
@@ -440,9 +442,9 @@ def test_holm_is_his_step_down(p_values):
 def test_more_tables_are_drawn_while_at_most_forty_are_as_extreme():
     drawn = set()
     for seed in range(25):
-        found = world(500, 500, seed, now=lambda s: 0.85 * s**2)
-        few = change_of(found)
-        more = change_of(found, most_draws=9_999)
+        pair = world(500, 500, seed, now=lambda s: 0.85 * s**2)
+        few = change_of(pair)
+        more = change_of(pair, most_draws=9_999)
         drawn.add(more.n_tables)
         assert more.n_tables == (10_000 if few.p_value <= 0.04 else 1_000)
         assert few.n_tables == 1_000
@@ -484,10 +486,10 @@ def test_tables_are_chosen_by_the_margins_and_never_by_the_labels():
 
 def test_calibration_error_of_ones_only_is_known():
     """Three ones have bounds 3/4 and 1, merged to 1 / (1 - 3/4 + 1) = 0.8."""
-    found = samples([3], [3], [7], [7])
-    assert change.error_if_unchanged([found]) == pytest.approx(0.2)
-    assert change.error_at_fit(found.calibration) == pytest.approx(0.2)
-    brier = change.error_at_fit(found.calibration, loss="brier")
+    pair = samples([3], [3], [7], [7])
+    assert change.error_if_unchanged([pair]) == pytest.approx(0.2)
+    assert change.error_at_fit(pair.calibration) == pytest.approx(0.2)
+    brier = change.error_at_fit(pair.calibration, loss="brier")
     assert brier == pytest.approx(1 / 2 - 0.75**2 / 2)  # u + l² / 2 - u² / 2 is said
 
 
@@ -508,8 +510,8 @@ def test_expected_error_is_what_unchanged_rows_show():
         expected.append(change.error_if_unchanged([Samples(*counts)]))
         fit.append(change.error_at_fit(counts[0]))
         grid = np.arange(0.0005, 1, 0.001)
-        said = rule.probability(grid)
-        gaps = np.bincount((said * 10).astype(int), weights=said - grid**2)
+        predicted = rule.probability(grid)
+        gaps = np.bincount((predicted * 10).astype(int), weights=predicted - grid**2)
         true.append(abs(gaps).sum() / grid.size)
     assert np.median(expected) == pytest.approx(np.median(came), rel=0.15)
     assert np.median(fit) == pytest.approx(np.median(true), rel=0.2)

@@ -32,20 +32,20 @@ def old_rule(rule):
     return rule.with_cells(None)
 
 
-def results(found):
-    return {test.name: test.result for test in found.findings}
+def results(check_result):
+    return {test.name: test.result for test in check_result.findings}
 
 
-def by_name(found):
-    return {test.name: test for test in found.findings}
+def by_name(check_result):
+    return {test.name: test for test in check_result.findings}
 
 
 def test_a_rule_passes_for_rows_of_its_source(rule):
-    found = check(rule, *drawn(3_000, 1))
-    assert found.passed
-    assert not found.approximate
-    assert set(results(found).values()) == {"pass"}
-    assert [test.name for test in found.findings] == [
+    result = check(rule, *drawn(3_000, 1))
+    assert result.passed
+    assert not result.approximate
+    assert set(results(result).values()) == {"pass"}
+    assert [test.name for test in result.findings] == [
         *("psi", "auc", "mean", "slope", "ece")
     ]
 
@@ -53,13 +53,13 @@ def test_a_rule_passes_for_rows_of_its_source(rule):
 def test_numbers_are_those_of_the_library(rule):
     scores, labels = drawn(3_000, 1)
     tests = by_name(check(rule, scores, labels))
-    found = evaluate(rule, scores, labels)
+    evaluated = evaluate(rule, scores, labels)
     index = evaluation.population_stability_index(rule.score_quantiles, scores)
-    assert tests["psi"].value == found.drift.psi == index
-    assert tests["psi"].noise_level == found.drift.noise
-    assert tests["ece"].value == found.calibration.after.calibration_error
+    assert tests["psi"].value == evaluated.drift.psi == index
+    assert tests["psi"].noise_level == evaluated.drift.noise
+    assert tests["ece"].value == evaluated.calibration.after.calibration_error
     assert tests["ece"].limit == 0.02 + tests["ece"].noise_level
-    assert tests["auc"].value == found.ranking.auc
+    assert tests["auc"].value == evaluated.ranking.auc
 
 
 def test_every_test_fails_where_it_should(rule):
@@ -77,20 +77,20 @@ def test_the_decile_that_has_changed_most_is_named(rule):
     scores, labels = drawn(5_000, 3)
     there = (scores > 0.6) & (scores < 0.7)
     labels = labels & ~(there & (np.arange(5_000) % 2 == 0))
-    found = check(rule, scores, labels)
-    assert by_name(found)["mean"].result == "fail"
-    assert 0.55 < found.interval.low < 0.65 < found.interval.high < 0.75
-    assert found.interval.rate < found.interval.calibration_rate
+    result = check(rule, scores, labels)
+    assert by_name(result)["mean"].result == "fail"
+    assert 0.55 < result.interval.low < 0.65 < result.interval.high < 0.75
+    assert result.interval.rate < result.interval.calibration_rate
 
 
 def test_a_rule_that_falls_is_checked_by_its_own_direction():
     scores, labels = drawn(2_000, 0)
     falling = abers.fit_rule(-scores, labels, increasing=False)
     new, outcomes = drawn(2_000, 1)
-    found = check(falling, -new, outcomes)
-    assert found.passed
+    result = check(falling, -new, outcomes)
+    assert result.passed
     rising = check(abers.fit_rule(scores, labels), new, outcomes)
-    assert by_name(found)["auc"].value == pytest.approx(by_name(rising)["auc"].value)
+    assert by_name(result)["auc"].value == pytest.approx(by_name(rising)["auc"].value)
     assert not check(falling, -new, drawn(2_000, 1, power=4)[1]).passed
 
 
@@ -100,9 +100,9 @@ def test_a_rule_of_few_rows_is_not_failed_by_many():
     for seed in range(20):
         rule = abers.fit_rule(*drawn(300, 100 + seed))
         scores, labels = drawn(5_000, 200 + seed)
-        found = check(rule, scores, labels, alpha=0.05)
-        failed += not found.passed
-        assert by_name(found)["ece"].noise_level > 0.01
+        result = check(rule, scores, labels, alpha=0.05)
+        failed += not result.passed
+        assert by_name(result)["ece"].noise_level > 0.01
         test = evaluation.calibration_test(labels, rule.probability(scores))
         plain += test.p_value < 0.05
     assert plain >= 10
@@ -111,17 +111,17 @@ def test_a_rule_of_few_rows_is_not_failed_by_many():
 
 def test_the_error_fails_only_with_a_test(rule):
     scores, labels = drawn(400, 5)
-    found = by_name(check(rule, scores, labels, max_ece=1e-6, alpha=1e-4))
-    assert found["ece"].value > found["ece"].limit
-    assert (found["ece"].result, found["ece"].reason) == (
+    tests = by_name(check(rule, scores, labels, max_ece=1e-6, alpha=1e-4))
+    assert tests["ece"].value > tests["ece"].limit
+    assert (tests["ece"].result, tests["ece"].reason) == (
         *("inconclusive", "no test failed"),
     )
 
 
 def test_without_labels_only_the_scores_are_looked_at(rule):
     scores, _ = drawn(1_000, 1)
-    found = check(rule, scores)
-    assert (found.n_rows, found.n_positives, results(found)) == (
+    result = check(rule, scores)
+    assert (result.n_rows, result.n_positives, results(result)) == (
         *(1_000, None),
         {"psi": "pass"},
     )
@@ -130,9 +130,9 @@ def test_without_labels_only_the_scores_are_looked_at(rule):
 
 def test_inconclusive_tests_do_not_fail(rule):
     for size in (1, 2, 8):
-        found = check(rule, *drawn(size, 5))
-        assert found.passed
-        assert "inconclusive" in results(found).values()
+        result = check(rule, *drawn(size, 5))
+        assert result.passed
+        assert "inconclusive" in results(result).values()
     ones = check(rule, [0.9] * 40, [1] * 40, max_psi=100)
     assert results(ones)["auc"] == "inconclusive"
     assert by_name(check(rule, [0.01] * 9, [0] * 9))["mean"].reason == (
@@ -143,13 +143,13 @@ def test_inconclusive_tests_do_not_fail(rule):
 def test_weights_make_the_level_approximate(rule):
     scores, labels = drawn(2_000, 1)
     weights = np.random.default_rng(6).integers(0, 3, 2_000)
-    found = check(rule, scores, labels, sample_weight=weights)
-    assert found.n_rows == np.count_nonzero(weights)
-    assert found.approximate
+    result = check(rule, scores, labels, sample_weight=weights)
+    assert result.n_rows == np.count_nonzero(weights)
+    assert result.approximate
     index = evaluation.population_stability_index(
         rule.score_quantiles, scores, sample_weight=weights
     )
-    assert by_name(found)["psi"].value == index
+    assert by_name(result)["psi"].value == index
     ones = check(rule, scores, labels, sample_weight=np.ones(2_000))
     plain = check(rule, scores, labels)
     assert ones.findings == plain.findings
@@ -191,13 +191,13 @@ def mixed():
 
 def test_a_group_that_is_broken_is_named_although_the_mean_is_right(rule, mixed):
     scores, labels, group = mixed
-    found = check(rule, scores, labels, groups=group)
-    assert not found.passed
-    assert results(found)["groups"] == "fail"
-    assert {g.name for g in found.groups if g.result == "fail"} == {"a", "b"}
-    assert {g.name for g in found.groups[:2]} == {"a", "b"}
-    assert by_name(found)["groups"].reason in {"a, b", "b, a"}
-    for one in found.groups:
+    result = check(rule, scores, labels, groups=group)
+    assert not result.passed
+    assert results(result)["groups"] == "fail"
+    assert {g.name for g in result.groups if g.result == "fail"} == {"a", "b"}
+    assert {g.name for g in result.groups[:2]} == {"a", "b"}
+    assert by_name(result)["groups"].reason in {"a, b", "b, a"}
+    for one in result.groups:
         part = group == one.name
         assert one.n_rows == part.sum()
         assert one.n_positives == labels[part].sum()
@@ -209,9 +209,9 @@ def test_a_group_that_is_broken_is_named_although_the_mean_is_right(rule, mixed)
 def test_groups_and_all_rows_are_predicted_for_the_same_loss(rule):
     scores, labels = drawn(1_000, 4)
     for loss in ("log", "brier"):
-        found = check(rule, scores, labels, groups=["all"] * 1_000, loss=loss)
-        (group,) = found.groups
-        assert group.mean_prediction == pytest.approx(found.mean_prediction)
+        result = check(rule, scores, labels, groups=["all"] * 1_000, loss=loss)
+        (group,) = result.groups
+        assert group.mean_prediction == pytest.approx(result.mean_prediction)
 
 
 def test_one_group_of_many_that_has_changed_is_found(rule):
@@ -219,8 +219,8 @@ def test_one_group_of_many_that_has_changed_is_found(rule):
     groups = np.arange(6_000) % 20
     coin = np.random.default_rng(0).random(6_000) < 0.6
     labels = np.where(groups == 7, coin, labels)
-    found = check(rule, scores, labels, groups=groups)
-    assert [g.name for g in found.groups if g.result == "fail"] == [7]
+    result = check(rule, scores, labels, groups=groups)
+    assert [g.name for g in result.groups if g.result == "fail"] == [7]
 
 
 def test_groups_of_a_right_rule_pass(rule):
@@ -239,9 +239,9 @@ def test_rules_for_groups_are_checked_within_their_groups():
     labels = np.where(groups == "b", ~labels[::-1] & labels, labels)
     old, new = slice(0, 4_000), slice(4_000, None)
     rule_set = abers.fit_rules(scores[old], labels[old], groups[old])
-    found = check(rule_set, scores[new], labels[new], groups=groups[new])
-    assert found.passed
-    assert [test.name for test in found.findings] == ["psi", "auc", "groups", "ece"]
+    result = check(rule_set, scores[new], labels[new], groups=groups[new])
+    assert result.passed
+    assert [test.name for test in result.findings] == ["psi", "auc", "groups", "ece"]
     swapped = np.where(groups == "a", "b", "a")[new]
     assert not check(rule_set, scores[new], labels[new], groups=swapped).passed
     assert check(rule_set, scores[new]).n_positives is None
@@ -267,11 +267,11 @@ def test_a_classifier_is_checked_by_its_rule():
     y = np.where(rng.random(4_000) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no")
     model = abers.IVAPClassifier(LogisticRegression(), random_state=0)
     model.fit(X[:2_000], y[:2_000])
-    found = check(model, X[2_000:], y[2_000:])
-    assert found.passed
+    result = check(model, X[2_000:], y[2_000:])
+    assert result.passed
     scores = model.predictions(X[2_000:]).scores
     alone = check(model.rules_[0][0], scores, y[2_000:] == "yes")
-    assert found.findings == alone.findings
+    assert result.findings == alone.findings
     assert check(model, X[2_000:]).findings == alone.findings[:1]
     assert not check(model, X[2_000:], np.roll(y[2_000:], 1)).passed
     with pytest.raises(abers.AbersError, match="got a LogisticRegression"):
@@ -288,22 +288,22 @@ def test_labels_may_be_of_any_kind(rule):
 
 def test_rows_of_the_fit_are_noticed(rule):
     scores, labels = drawn(4_000, 0)
-    known = rule.with_metadata({TAG: fingerprint_of(scores, labels).to_text()})
-    assert check(known, scores, labels).in_sample
-    assert check(known, *drawn(4_000, 1)).in_sample is False
+    tagged = rule.with_metadata({TAG: fingerprint_of(scores, labels).to_text()})
+    assert check(tagged, scores, labels).in_sample
+    assert check(tagged, *drawn(4_000, 1)).in_sample is False
     assert check(rule, scores, labels).in_sample is None
 
 
 def test_a_check_is_plain_data_and_says_itself_shortly(rule, mixed):
     scores, labels, group = mixed
-    found = check(rule, scores, labels, groups=group)
-    plain = found.to_dict()
+    result = check(rule, scores, labels, groups=group)
+    plain = result.to_dict()
     json.dumps(plain, allow_nan=False)
-    assert plain["passed"] == found.passed
-    assert plain["findings"][0]["value"] == found.findings[0].value
-    assert plain["groups"][0]["name"] == found.groups[0].name
-    assert len(repr(found)) < 200
-    assert "2 of 5 groups failed" in repr(found)
+    assert plain["passed"] == result.passed
+    assert plain["findings"][0]["value"] == result.findings[0].value
+    assert plain["groups"][0]["name"] == result.groups[0].name
+    assert len(repr(result)) < 200
+    assert "2 of 5 groups failed" in repr(result)
 
 
 def test_the_same_rows_give_the_same_answer(rule):

@@ -26,8 +26,8 @@ def cell(cells, world, n, m, kind="mean"):
     ],
 )
 def test_unchanged_rows_are_rarely_called_changed(world, n, m):
-    found = check_level.shares(cell(LEVEL, world, n, m), RUNS)
-    for share, alpha in zip(found, check_level.ALPHAS, strict=True):
+    alarms = check_level.shares(cell(LEVEL, world, n, m), RUNS)
+    for share, alpha in zip(alarms, check_level.ALPHAS, strict=True):
         assert share <= check_level.allowed(alpha, RUNS)
 
 
@@ -45,9 +45,9 @@ def test_unchanged_rows_are_rarely_called_changed(world, n, m):
 def test_changes_are_found_as_often_as_by_a_test_made_for_them(world, n, m, kind, loss):
     """On the same rows, so that a few runs are enough to compare them."""
     changed = cell(POWER, world, n, m, kind)
-    found = check_level.shares(changed, RUNS)
+    alarms = check_level.shares(changed, RUNS)
     made = check_level.shares_of_made_test(changed, RUNS)
-    for share, bar, alpha in zip(found, made, check_level.ALPHAS, strict=True):
+    for share, bar, alpha in zip(alarms, made, check_level.ALPHAS, strict=True):
         assert bar - loss <= share
         assert abs(bar - check_level.formula(changed, alpha)) < 0.12  # 3 s.e.
 

@@ -29,8 +29,8 @@ LIMITS = {
 }
 
 
-def by_name(found):
-    return {finding.name: finding for finding in found.findings}
+def by_name(check_result):
+    return {finding.name: finding for finding in check_result.findings}
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +42,18 @@ def frozen():
 @pytest.mark.parametrize(("model", "why"), LIMITS.values(), ids=LIMITS)
 def test_limits_always_and_a_sentence_why_there_are_no_tests(model, why):
     model.fit(X[OLD], Y[OLD])
-    found = abers.check(model, X[NEW], Y[NEW])
-    assert found.passed
-    assert list(by_name(found)) == ["psi", "auc", "ece"]
-    assert why in found.untested
-    assert found.untested in repr(found)
-    assert json.loads(json.dumps(found.to_dict()))["untested"] == found.untested
+    result = abers.check(model, X[NEW], Y[NEW])
+    assert result.passed
+    assert list(by_name(result)) == ["psi", "auc", "ece"]
+    assert why in result.untested
+    assert result.untested in repr(result)
+    assert json.loads(json.dumps(result.to_dict()))["untested"] == result.untested
     p, ones = model.predict_proba(X[NEW])[:, 1], Y[NEW] == "yes"
-    assert by_name(found)["auc"].value == auc(p, ones)
-    assert by_name(found)["ece"].value == pytest.approx(
+    assert by_name(result)["auc"].value == auc(p, ones)
+    assert by_name(result)["ece"].value == pytest.approx(
         expected_calibration_error(ones, p), abs=1e-15
     )
-    assert abers.check(model, X[NEW]).findings == found.findings[:1]
+    assert abers.check(model, X[NEW]).findings == result.findings[:1]
     drifted = by_name(abers.check(model, X[NEW] + 1, Y[NEW]))
     assert [drifted[name].result for name in ("psi", "ece")] == ["fail", "fail"]
     inverted = by_name(
@@ -65,16 +65,16 @@ def test_limits_always_and_a_sentence_why_there_are_no_tests(model, why):
 
 
 def test_a_frozen_model_is_tested_by_the_rule_inside(frozen):
-    found = abers.check(frozen, X[NEW], Y[NEW])
+    result = abers.check(frozen, X[NEW], Y[NEW])
     by_fold = frozen.predictions(X[NEW]).by_fold[0]
     rule = frozen.calibrator_.rule
     alone = abers.check(rule, by_fold.scores[0], Y[NEW] == "yes")
     assert by_fold.fits == (rule,)
     for name in ("psi", "auc", "mean", "slope"):
-        assert by_name(found)[name] == by_name(alone)[name]
+        assert by_name(result)[name] == by_name(alone)[name]
     p = frozen.predict_proba(X[NEW])[:, 1]
-    assert found.mean_prediction == pytest.approx(p.mean(), abs=1e-12)
-    assert found.untested == ""
+    assert result.mean_prediction == pytest.approx(p.mean(), abs=1e-12)
+    assert result.untested == ""
     assert not abers.check(frozen, X[NEW], np.roll(Y[NEW], 1)).passed
     groups = np.arange(3_000) % 2
     assert len(abers.check(frozen, X[NEW], Y[NEW], groups=groups).groups) == 2
@@ -84,8 +84,8 @@ def test_rows_without_weight_are_left_out(frozen):
     weights = np.arange(3_000) % 2
     half = NEW.start + np.flatnonzero(weights)
     for model in (frozen, LIMITS["stacked"][0].fit(X[OLD], Y[OLD])):
-        found = abers.check(model, X[NEW], Y[NEW], sample_weight=weights)
-        assert found.findings == abers.check(model, X[half], Y[half]).findings
+        result = abers.check(model, X[NEW], Y[NEW], sample_weight=weights)
+        assert result.findings == abers.check(model, X[half], Y[half]).findings
 
 
 def test_tests_of_right_models_keep_their_level(frozen):
@@ -93,8 +93,8 @@ def test_tests_of_right_models_keep_their_level(frozen):
     for _ in range(repeats):
         new = rng.normal(size=(300, 2))
         y = np.where(rng.random(300) < 1 / (1 + np.exp(-new[:, 0])), "yes", "no")
-        found = by_name(abers.check(frozen, new, y, alpha=0.1))
-        failed += "fail" in (found["mean"].result, found["slope"].result)
+        tests = by_name(abers.check(frozen, new, y, alpha=0.1))
+        failed += "fail" in (tests["mean"].result, tests["slope"].result)
     assert 0 < failed <= 20  # binomial: more with probability 0.001
 
 
@@ -113,13 +113,13 @@ def test_a_calibrator_of_a_file_is_checked_as_its_classifier(name, frozen, tmp_p
 def test_the_drift_of_folds_is_that_of_their_scores_together():
     model = abers.CVAPClassifier(LOGISTIC, merge="pooled", cv=3, random_state=0)
     model.fit(X[OLD], Y[OLD])
-    found = by_name(abers.check(model, X[NEW] + 0.2, Y[NEW]))
+    tests = by_name(abers.check(model, X[NEW] + 0.2, Y[NEW]))
     old = np.concatenate(
         [np.repeat(d.scores, d.counts) for d in model.pooled_rules_[0].diagrams]
     )
     new = [each.decision_function(X[NEW] + 0.2) for each in model.estimators_]
     expected = drift.population_stability_index(old, np.concatenate(new))
-    assert found["psi"].value == pytest.approx(expected, abs=0.01)  # of percentiles
+    assert tests["psi"].value == pytest.approx(expected, abs=0.01)  # of percentiles
 
 
 MANY = {
@@ -133,12 +133,12 @@ MANY = {
 @pytest.mark.parametrize("kind", MANY)
 def test_many_classes_have_limits(kind):
     model = MANY[kind].fit(X[OLD], Y3[OLD])
-    found = abers.check(model, X[NEW], Y3[NEW])
+    result = abers.check(model, X[NEW], Y3[NEW])
     p = model.predict_proba(X[NEW])
     ece = expected_calibration_error(Y3[NEW] == p.argmax(axis=1), p.max(axis=1))
-    assert by_name(found)["ece"].value == pytest.approx(ece, abs=1e-15)
-    assert found.passed
-    assert "two classes" in found.untested
+    assert by_name(result)["ece"].value == pytest.approx(ece, abs=1e-15)
+    assert result.passed
+    assert "two classes" in result.untested
     drifted = abers.check(model, X[NEW] + 2)
     assert drifted.passed == (kind in ("pairs", "top"))
     if drifted.passed:
@@ -152,9 +152,9 @@ def test_many_classes_have_limits(kind):
 def test_a_curve_has_no_drift_and_a_pipeline_is_looked_into():
     p = LogisticRegression().fit(X[MODEL], Y[MODEL]).predict_proba(X)
     beta = abers.BetaCalibrator().fit(p[OLD], Y[OLD])
-    found = abers.check(beta, p[NEW], Y[NEW])
-    assert by_name(found)["psi"].result == "inconclusive"
-    assert "keeps no counts" in found.untested
+    result = abers.check(beta, p[NEW], Y[NEW])
+    assert by_name(result)["psi"].result == "inconclusive"
+    assert "keeps no counts" in result.untested
     pipe = make_pipeline(StandardScaler(), LIMITS["stacked"][0]).fit(X[OLD], Y[OLD])
     inside = abers.check(pipe[-1], pipe[:-1].transform(X[NEW]), Y[NEW])
     assert abers.check(pipe, X[NEW], Y[NEW]) == inside

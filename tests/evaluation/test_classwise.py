@@ -36,8 +36,8 @@ P = np.array(
 )
 
 
-def by_name(found):
-    return {each.name: each for each in found.by_class}
+def by_name(evaluation):
+    return {each.name: each for each in evaluation.by_class}
 
 
 def drawn(size=600, classes=4, seed=0):
@@ -62,24 +62,26 @@ def model(digits):
 
 
 @pytest.fixture(scope="module")
-def found(model, digits):
+def evaluation(model, digits):
     _, _, X, y = digits
     return abers.evaluate(model, X, y, groups=y % 3, name="digits")
 
 
 def test_totals_of_six_rows():
     """Log loss: (3 log 2 + 2 log 4 + log 4/3) / 6; Brier: 3 / 6; 4 of 6 right."""
-    found = abers.evaluate(None, P, Y)
-    assert isinstance(found, abers.evaluation.Evaluation)
+    evaluation = abers.evaluate(None, P, Y)
+    assert isinstance(evaluation, abers.evaluation.Evaluation)
     expected = (7 * math.log(2) + math.log(4 / 3)) / 6
-    assert found.losses.log.after == pytest.approx(expected)
-    assert found.losses.brier.after == pytest.approx(0.5)
-    assert found.ranking.accuracy.after == pytest.approx(4 / 6)
-    assert found.classes == ("a", "b", "c")
-    assert found.calibration.before is None
-    assert math.isnan(found.losses.log.before)
-    assert found.losses.after.log_skill == pytest.approx(1 - expected / math.log(3))
-    assert found.losses.after.brier_skill == pytest.approx(1 - 0.5 / (2 / 3))
+    assert evaluation.losses.log.after == pytest.approx(expected)
+    assert evaluation.losses.brier.after == pytest.approx(0.5)
+    assert evaluation.ranking.accuracy.after == pytest.approx(4 / 6)
+    assert evaluation.classes == ("a", "b", "c")
+    assert evaluation.calibration.before is None
+    assert math.isnan(evaluation.losses.log.before)
+    assert evaluation.losses.after.log_skill == pytest.approx(
+        1 - expected / math.log(3)
+    )
+    assert evaluation.losses.after.brier_skill == pytest.approx(1 - 0.5 / (2 / 3))
 
 
 def test_top_label_of_six_rows():
@@ -93,31 +95,31 @@ def test_top_label_of_six_rows():
 
 def test_classes_of_six_rows():
     """ECE of a: |1 - 0.75| / 6; of b: (0.75 + 0.25) / 6; of c: (0.25 + 0.5) / 6."""
-    found = abers.evaluate(None, P, Y)
-    classes = by_name(found)
+    evaluation = abers.evaluate(None, P, Y)
+    classes = by_name(evaluation)
     means = [classes[name].mean_prediction for name in "abc"]
     assert means == pytest.approx([1.75 / 6, 2.5 / 6, 1.75 / 6])
     assert [classes[name].observed_rate for name in "abc"] == pytest.approx([1 / 3] * 3)
     assert classes["a"].z == pytest.approx(-0.25 / math.sqrt(1.0625))
     errors = [classes[name].calibration_error for name in "abc"]
     assert errors == pytest.approx([0.25 / 6, 1 / 6, 0.75 / 6])
-    assert found.calibration.classwise_error == pytest.approx(1 / 9)
+    assert evaluation.calibration.classwise_error == pytest.approx(1 / 9)
     assert classes["c"].auc == pytest.approx(0.75)  # 4 pairs in order, 4 tied, of 8
-    assert found.ranking.confusion.tolist() == [[1, 1, 0], [0, 2, 0], [1, 0, 1]]
+    assert evaluation.ranking.confusion.tolist() == [[1, 1, 0], [0, 2, 0], [1, 0, 1]]
     assert (classes["b"].recall, classes["b"].precision) == (1.0, pytest.approx(2 / 3))
     assert (classes["c"].n_rows, classes["c"].n_predicted) == (2, 1)
 
 
 def test_difference_is_paired_over_rows():
     """Before: 1/3 for each class, which costs log 3 and 2/3 in every row."""
-    found = abers.evaluate(None, P, Y, before=np.full((6, 3), 1 / 3))
+    evaluation = abers.evaluate(None, P, Y, before=np.full((6, 3), 1 / 3))
     rows = np.array([0.375, 0.375, 0.375, 0.875, 0.125, 0.875])
-    assert found.losses.log.before == pytest.approx(math.log(3))
-    assert found.losses.brier.before == pytest.approx(2 / 3)
-    assert found.losses.brier.difference == pytest.approx(-1 / 6)
+    assert evaluation.losses.log.before == pytest.approx(math.log(3))
+    assert evaluation.losses.brier.before == pytest.approx(2 / 3)
+    assert evaluation.losses.brier.difference == pytest.approx(-1 / 6)
     error = rows.std(ddof=1) / math.sqrt(6)
-    assert found.losses.brier.standard_error == pytest.approx(error)
-    assert found.ranking.accuracy.before == pytest.approx(
+    assert evaluation.losses.brier.standard_error == pytest.approx(error)
+    assert evaluation.ranking.accuracy.before == pytest.approx(
         2 / 6
     )  # a tie is the first class
 
@@ -126,22 +128,22 @@ def test_totals_are_those_of_scikit_learn():
     y, p, sharp = drawn()
     weights = np.random.default_rng(1).random(y.size)
     for w in (None, weights):
-        found = abers.evaluate(None, p, y, before=sharp, sample_weight=w)
+        evaluation = abers.evaluate(None, p, y, before=sharp, sample_weight=w)
         for change, table in (("before", sharp), ("after", p)):
-            assert getattr(found.losses.log, change) == pytest.approx(
+            assert getattr(evaluation.losses.log, change) == pytest.approx(
                 log_loss(y, table, sample_weight=w)
             )
             top = table.argmax(axis=1)
-            assert getattr(found.ranking.accuracy, change) == pytest.approx(
+            assert getattr(evaluation.ranking.accuracy, change) == pytest.approx(
                 accuracy_score(y, top, sample_weight=w)
             )
-            confusion = found.ranking.confusion
+            confusion = evaluation.ranking.confusion
             if change == "before":
-                confusion = found.ranking.confusion_before
+                confusion = evaluation.ranking.confusion_before
             np.testing.assert_allclose(
                 confusion, confusion_matrix(y, top, sample_weight=w)
             )
-        classes = by_name(found)
+        classes = by_name(evaluation)
         top = p.argmax(axis=1)
         recalls = recall_score(y, top, average=None, sample_weight=w)
         precisions = precision_score(y, top, average=None, sample_weight=w)
@@ -159,37 +161,39 @@ def test_totals_are_those_of_scikit_learn():
 
 def test_brier_loss_is_that_of_scikit_learn():
     y, p, _ = drawn()
-    found = abers.evaluate(None, p, y)
-    assert found.losses.brier.after == pytest.approx(brier_score_loss(y, p))
+    evaluation = abers.evaluate(None, p, y)
+    assert evaluation.losses.brier.after == pytest.approx(brier_score_loss(y, p))
 
 
 def test_errors_are_means_by_the_definition():
     y, p, _ = drawn()
-    found = abers.evaluate(None, p, y).calibration
+    calibration = abers.evaluate(None, p, y).calibration
     right = p.argmax(axis=1) == y
     top = expected_calibration_error(right, p.max(axis=1))
-    assert found.after.calibration_error == pytest.approx(top)
+    assert calibration.after.calibration_error == pytest.approx(top)
     each = [expected_calibration_error(y == c, p[:, c]) for c in range(4)]
-    assert found.classwise_error == pytest.approx(np.mean(each))
+    assert calibration.classwise_error == pytest.approx(np.mean(each))
 
 
 def test_integer_weights_count_as_repeated_rows():
     y, p, sharp = drawn(200)
     times = np.arange(200) % 3
-    found = abers.evaluate(None, p, y, before=sharp, sample_weight=times)
+    evaluation = abers.evaluate(None, p, y, before=sharp, sample_weight=times)
     rows = np.repeat(np.arange(200), times)
     repeated = abers.evaluate(None, p[rows], y[rows], before=sharp[rows])
-    assert found.n_rows == np.count_nonzero(times)
-    assert found.total_weight == times.sum()
+    assert evaluation.n_rows == np.count_nonzero(times)
+    assert evaluation.total_weight == times.sum()
     for ours, theirs in (
-        (found.losses.log, repeated.losses.log),
-        (found.losses.brier, repeated.losses.brier),
-        (found.ranking.accuracy, repeated.ranking.accuracy),
+        (evaluation.losses.log, repeated.losses.log),
+        (evaluation.losses.brier, repeated.losses.brier),
+        (evaluation.ranking.accuracy, repeated.ranking.accuracy),
     ):
         for when in ("before", "after", "difference"):
             assert getattr(ours, when) == pytest.approx(getattr(theirs, when))
-    np.testing.assert_array_equal(found.ranking.confusion, repeated.ranking.confusion)
-    assert found.calibration.classwise_error == pytest.approx(
+    np.testing.assert_array_equal(
+        evaluation.ranking.confusion, repeated.ranking.confusion
+    )
+    assert evaluation.calibration.classwise_error == pytest.approx(
         repeated.calibration.classwise_error
     )
 
@@ -213,8 +217,10 @@ def test_other_names_in_another_order_change_no_total():
 
 @pytest.mark.parametrize("kind", [list, pd.Series, pd.Categorical])
 def test_labels_and_tables_of_any_kind(kind):
-    found = abers.evaluate(None, pd.DataFrame(P, columns=list("abc")), kind(Y.tolist()))
-    assert found.losses == abers.evaluate(None, P, Y).losses
+    evaluation = abers.evaluate(
+        None, pd.DataFrame(P, columns=list("abc")), kind(Y.tolist())
+    )
+    assert evaluation.losses == abers.evaluate(None, P, Y).losses
     with pytest.raises(InvalidData, match="order"):
         abers.evaluate(None, pd.DataFrame(P, columns=list("bac")), kind(Y.tolist()))
 
@@ -223,19 +229,19 @@ def test_a_class_that_does_not_occur_needs_a_name():
     rows = Y != "c"
     with pytest.raises(InvalidData, match="X has 3 columns, and y 2 classes"):
         abers.evaluate(None, P[rows], Y[rows])
-    found = abers.evaluate(None, P[rows], Y[rows], classes=["a", "b", "c"])
-    absent = by_name(found)["c"]
+    evaluation = abers.evaluate(None, P[rows], Y[rows], classes=["a", "b", "c"])
+    absent = by_name(evaluation)["c"]
     assert (absent.n_rows, absent.observed_rate) == (0, 0.0)
     assert math.isnan(absent.auc)
     assert math.isnan(absent.recall)
     assert math.isnan(absent.log_skill)
-    json.dumps(found.to_dict(), allow_nan=False)
+    json.dumps(evaluation.to_dict(), allow_nan=False)
 
 
 def test_classes_may_come_in_any_order():
-    found = abers.evaluate(None, P[:, ::-1], Y, classes=["c", "b", "a"])
-    assert found.classes == ("c", "b", "a")
-    assert found.losses.brier.after == pytest.approx(0.5)
+    evaluation = abers.evaluate(None, P[:, ::-1], Y, classes=["c", "b", "a"])
+    assert evaluation.classes == ("c", "b", "a")
+    assert evaluation.losses.brier.after == pytest.approx(0.5)
 
 
 def test_one_wrong_row_is_named():
@@ -272,41 +278,41 @@ def test_labels_and_classes_that_do_not_fit_are_refused():
 
 def test_an_infinite_loss_stays_infinite():
     certain = np.eye(3)[[0, 1, 2, 1, 1, 0]]
-    found = abers.evaluate(None, P, Y, before=certain)
-    assert found.losses.log.before == math.inf
-    assert found.losses.log.difference == -math.inf
-    assert math.isnan(found.losses.log.standard_error)
-    assert "inf before" in str(found)
+    evaluation = abers.evaluate(None, P, Y, before=certain)
+    assert evaluation.losses.log.before == math.inf
+    assert evaluation.losses.log.difference == -math.inf
+    assert math.isnan(evaluation.losses.log.standard_error)
+    assert "inf before" in str(evaluation)
 
 
 def test_one_row_is_evaluated():
-    found = abers.evaluate(None, P[:1], Y[:1], before=P[1:2], classes=[*"abc"])
-    assert found.losses.log.difference == pytest.approx(-math.log(2))
-    assert math.isnan(found.losses.log.standard_error)
-    assert math.isnan(found.losses.after.log_skill)
-    json.dumps(found.to_dict(), allow_nan=False)
+    evaluation = abers.evaluate(None, P[:1], Y[:1], before=P[1:2], classes=[*"abc"])
+    assert evaluation.losses.log.difference == pytest.approx(-math.log(2))
+    assert math.isnan(evaluation.losses.log.standard_error)
+    assert math.isnan(evaluation.losses.after.log_skill)
+    json.dumps(evaluation.to_dict(), allow_nan=False)
 
 
 def test_calibrated_probabilities_pass_and_sharpened_ones_do_not():
     y, p, sharp = drawn(3_000)
     assert abers.evaluate(None, p, y).calibration.after.test.p_value > 0.01
-    found = abers.evaluate(None, sharp, y, before=p)
-    assert found.calibration.after.test.p_value < 0.01
-    assert found.losses.log.is_significant
-    assert found.losses.log.difference > 0
+    evaluation = abers.evaluate(None, sharp, y, before=p)
+    assert evaluation.calibration.after.test.p_value < 0.01
+    assert evaluation.losses.log.is_significant
+    assert evaluation.losses.log.difference > 0
 
 
-def test_our_classifier_tells_what_there_was_before(model, found, digits):
+def test_our_classifier_tells_what_there_was_before(model, evaluation, digits):
     _, _, X, y = digits
     inner = np.mean([each.predict_proba(X) for each in model.estimators_], axis=0)
     same = abers.evaluate(None, model.predict_proba(X), y, before=inner)
-    assert found.losses.brier.before == pytest.approx(same.losses.brier.before)
-    assert found.losses.log.after == pytest.approx(same.losses.log.after)
+    assert evaluation.losses.brier.before == pytest.approx(same.losses.brier.before)
+    assert evaluation.losses.log.after == pytest.approx(same.losses.log.after)
     bounds = model.predict_bounds(X)
     top = model.predict_proba(X).argmax(axis=1)
     lower, upper = bounds[np.arange(top.size), top].T
-    assert found.widths.mean == pytest.approx((upper - lower).mean())
-    assert found.provenance.rule_rows == 899
+    assert evaluation.widths.mean == pytest.approx((upper - lower).mean())
+    assert evaluation.provenance.rule_rows == 899
     assert (same.in_sample, same.widths) == (None, None)
 
 
@@ -342,19 +348,21 @@ def test_one_model_of_all_rows_recognises_them(kind, multiclass, digits):
 )
 def test_calibrators_are_compared_with_the_probabilities_they_were_given(kind):
     y, _, sharp = drawn(1_000)
-    found = abers.evaluate(kind().fit(sharp[:500], y[:500]), sharp[500:], y[500:])
+    evaluation = abers.evaluate(kind().fit(sharp[:500], y[:500]), sharp[500:], y[500:])
     raw = abers.evaluate(None, sharp[500:], y[500:])
-    assert found.losses.log.before == pytest.approx(raw.losses.log.after)
-    assert found.losses.brier.difference < 0
+    assert evaluation.losses.log.before == pytest.approx(raw.losses.log.after)
+    assert evaluation.losses.brier.difference < 0
 
 
 def test_any_classifier_of_three_classes():
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=1_000).fit(X, y)
-    found = abers.evaluate(model, X, y)
-    assert found.losses.log.after == pytest.approx(log_loss(y, model.predict_proba(X)))
-    assert found.calibration.before is None
-    assert (found.widths, found.in_sample) == (None, None)
+    evaluation = abers.evaluate(model, X, y)
+    assert evaluation.losses.log.after == pytest.approx(
+        log_loss(y, model.predict_proba(X))
+    )
+    assert evaluation.calibration.before is None
+    assert (evaluation.widths, evaluation.in_sample) == (None, None)
     with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
         abers.evaluate(model, X, y, classes=[0, 1, 2])
     with pytest.raises(InvalidParameter, match="a LogisticRegression has its own"):
@@ -365,11 +373,11 @@ def test_any_classifier_of_three_classes():
         abers.evaluate(RidgeClassifier().fit(X, y), X, y)
 
 
-def test_groups_have_totals_of_their_rows(found, model, digits):
+def test_groups_have_totals_of_their_rows(evaluation, model, digits):
     _, _, X, y = digits
     p = model.predict_proba(X)
-    assert sum(group.n_rows for group in found.groups) == y.size
-    for group in found.groups:
+    assert sum(group.n_rows for group in evaluation.groups) == y.size
+    for group in evaluation.groups:
         rows = y % 3 == group.name
         alone = abers.evaluate(None, p[rows], y[rows], classes=range(10))
         assert group.log_loss == pytest.approx(alone.losses.log.after)
@@ -379,24 +387,24 @@ def test_groups_have_totals_of_their_rows(found, model, digits):
         assert group.mean_prediction == pytest.approx(top.mean_prediction)
         assert group.standard_error == pytest.approx(top.standard_error)
         assert group.calibration_error == pytest.approx(top.calibration_error)
-    sizes = [abs(group.z) for group in found.groups]
+    sizes = [abs(group.z) for group in evaluation.groups]
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_result_is_json_and_prints_short(found):
-    kept = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+def test_result_is_json_and_prints_short(evaluation):
+    kept = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
     assert kept["classes"] == list(range(10))
     assert kept["losses"]["log"]["before"] == "inf"
     assert len(kept["by_class"]) == 10
     assert np.shape(kept["ranking"]["confusion"]) == (10, 10)
     start = "Evaluation('digits', 898 rows, 10 classes, log loss 0."
-    assert repr(found).startswith(start)
-    text = str(found).splitlines()
+    assert repr(evaluation).startswith(start)
+    text = str(evaluation).splitlines()
     assert text[0] == "Evaluation of digits"
     assert text[1].startswith("Calibration helped: log loss ∞ → 0.")
     assert text[2] == "rows: 898 of 10 classes"
     assert sum(line.startswith("class ") for line in text) == 1
-    page = found._repr_html_()
+    page = evaluation._repr_html_()
     assert page.count("<table>") == page.count("</table>") == 3
     hostile = abers.evaluate(None, P, Y, name="<b>")
     assert "<b>" not in hostile._repr_html_()
@@ -417,6 +425,6 @@ def test_rows_of_different_lengths_are_refused():
 
 def test_many_classes_are_counted_not_listed():
     y, p, _ = drawn(500, classes=30)
-    found = abers.evaluate(None, p, y, classes=range(30))
-    assert found.printout().tables[0].rows[-1][0] == "… and 20 more"
-    assert sum(each.consistency is not None for each in found.by_class) == 12
+    evaluation = abers.evaluate(None, p, y, classes=range(30))
+    assert evaluation.printout().tables[0].rows[-1][0] == "… and 20 more"
+    assert sum(each.consistency is not None for each in evaluation.by_class) == 12

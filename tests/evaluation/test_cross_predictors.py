@@ -40,10 +40,12 @@ WEIGHTS = np.random.default_rng(5).exponential(size=600)
 def test_the_auc_is_that_of_the_probabilities(merge, weights):
     model, (X, y) = fitted(merge), rows(600, 1)
     p = model.predict_proba(X)[:, 1]
-    found = abers.evaluate(model, X, y, sample_weight=weights)
+    evaluation = abers.evaluate(model, X, y, sample_weight=weights)
     first_fold = model.estimators_[0].predict_proba(X)[:, 1]
-    assert found.ranking.auc == pytest.approx(weighted_auc(y, p, weights), abs=1e-12)
-    assert found.ranking.auc != pytest.approx(
+    assert evaluation.ranking.auc == pytest.approx(
+        weighted_auc(y, p, weights), abs=1e-12
+    )
+    assert evaluation.ranking.auc != pytest.approx(
         weighted_auc(y, first_fold, weights), abs=1e-3
     )
 
@@ -53,8 +55,8 @@ def test_the_auc_of_a_group_is_that_of_its_probabilities(merge):
     model, (X, y) = fitted(merge), rows(600, 1)
     group = np.arange(600) % 3
     p = model.predict_proba(X)[:, 1]
-    found = abers.evaluate(model, X, y, groups=group)
-    for each in found.groups:
+    evaluation = abers.evaluate(model, X, y, groups=group)
+    for each in evaluation.groups:
         inside = group == each.name
         assert each.auc == pytest.approx(weighted_auc(y[inside], p[inside]), abs=1e-12)
         assert each.drift is None
@@ -62,18 +64,18 @@ def test_the_auc_of_a_group_is_that_of_its_probabilities(merge):
 
 def test_drift_is_not_available_where_no_calibration_probabilities_are_kept():
     model, (X, y) = fitted(), rows(2_000, 1)
-    found = abers.evaluate(model, X + 2, y)
-    assert found.drift is None
-    assert found.score_quantiles is None
-    assert not any("drift" in name for name, _ in found.printout().facts)
+    evaluation = abers.evaluate(model, X + 2, y)
+    assert evaluation.drift is None
+    assert evaluation.score_quantiles is None
+    assert not any("drift" in name for name, _ in evaluation.printout().facts)
 
 
 def test_one_model_for_all_folds_still_has_scores_and_drift():
     model, (X, y) = fitted(ensemble=False), rows(2_000, 1)
-    found = abers.evaluate(model, X + 2, y)
-    assert found.drift.level == "large"
+    evaluation = abers.evaluate(model, X + 2, y)
+    assert evaluation.drift.level == "large"
     score = model.predictions(X + 2).scores
-    assert found.ranking.auc == pytest.approx(weighted_auc(y, score), abs=1e-12)
+    assert evaluation.ranking.auc == pytest.approx(weighted_auc(y, score), abs=1e-12)
 
 
 def test_of_many_classes_one_against_the_rest_is_ranked_by_its_probabilities():
@@ -91,8 +93,8 @@ def test_of_many_classes_one_against_the_rest_is_ranked_by_its_probabilities():
 
 def test_the_page_does_not_say_that_a_cross_predictor_keeps_the_ranking(tmp_path):
     model, (X, y) = fitted(), rows(600, 1)
-    found = abers.evaluate(model, X, y)
-    found.to_html(tmp_path / "page.html")
+    evaluation = abers.evaluate(model, X, y)
+    evaluation.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "not how well they rank" not in page
     assert "may order" in page

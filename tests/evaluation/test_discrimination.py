@@ -33,15 +33,15 @@ def test_the_auc_has_the_variance_of_delong_pair_by_pair():
     margin = Z * np.sqrt(variance) / (area * (1 - area))
     delong = expit(logit(area) - margin), expit(logit(area) + margin)
     other = newcombe(area, zeros.size, ones.size)
-    found = measured(scores, labels)
-    assert found.auc.value == pytest.approx(area)
-    assert found.auc.lower == pytest.approx(min(delong[0], other.lower))
-    assert found.auc.upper == pytest.approx(max(delong[1], other.upper))
-    assert found.gini.value == pytest.approx(2 * area - 1)
-    assert found.gini.upper == pytest.approx(2 * found.auc.upper - 1)
+    discrimination = measured(scores, labels)
+    assert discrimination.auc.value == pytest.approx(area)
+    assert discrimination.auc.lower == pytest.approx(min(delong[0], other.lower))
+    assert discrimination.auc.upper == pytest.approx(max(delong[1], other.upper))
+    assert discrimination.gini.value == pytest.approx(2 * area - 1)
+    assert discrimination.gini.upper == pytest.approx(2 * discrimination.auc.upper - 1)
     limits = np.unique(scores)[:, None]
     distance = abs((zeros <= limits).mean(1) - (ones <= limits).mean(1)).max()
-    assert found.ks.value == pytest.approx(distance)
+    assert discrimination.ks.value == pytest.approx(distance)
 
 
 # Normal scores, of spread 1 for zeros and `spread` for ones: zeros, ones, AUC, spread,
@@ -74,25 +74,37 @@ def test_intervals_cover_the_truth_as_often_as_they_should(world):
     for _ in range(500):
         scores = rng.normal(size=zeros + ones)
         scores[zeros:] = shift + spread * scores[zeros:]
-        found = measured(scores if digits is None else scores.round(digits), labels)
+        discrimination = measured(
+            scores if digits is None else scores.round(digits), labels
+        )
         covered += [
-            found.auc.lower <= area <= found.auc.upper,
-            found.ks.lower <= distance <= found.ks.upper,
+            discrimination.auc.lower <= area <= discrimination.auc.upper,
+            discrimination.ks.lower <= distance <= discrimination.ks.upper,
         ]
     assert (covered / 500 >= LEAST).all(), covered / 500
 
 
 def test_all_pairs_in_order_have_an_interval_too():
-    found = measured([1, 2, 3, 4], [0, 0, 1, 1])
-    assert found.auc.value == found.auc.upper == found.ks.value == 1.0
-    assert 0 < found.auc.lower < 0.7
+    discrimination = measured([1, 2, 3, 4], [0, 0, 1, 1])
+    assert (
+        discrimination.auc.value
+        == discrimination.auc.upper
+        == discrimination.ks.value
+        == 1.0
+    )
+    assert 0 < discrimination.auc.lower < 0.7
 
 
 @pytest.mark.parametrize("labels", [[0, 0], [1, 1]])
 def test_one_class_has_no_discrimination(labels):
-    found = measured([1, 2], labels)
+    discrimination = measured([1, 2], labels)
     nothing = repr(Estimate(np.nan, np.nan, np.nan))
-    assert repr(found.auc) == repr(found.gini) == repr(found.ks) == nothing
+    assert (
+        repr(discrimination.auc)
+        == repr(discrimination.gini)
+        == repr(discrimination.ks)
+        == nothing
+    )
 
 
 def test_weights_count_as_rows_in_values_but_not_in_intervals():
@@ -118,15 +130,15 @@ def test_a_score_that_falls_is_measured_in_its_own_direction():
     labels = rng.random(500) < expit(-scores)
     falling = abers.fit_rule(scores, labels, increasing=False)
     rising = abers.fit_rule(-scores, labels)
-    found = evaluate(falling, scores, labels).ranking
+    ranking = evaluate(falling, scores, labels).ranking
     other = evaluate(rising, -scores, labels).ranking
     for kind in ("auc", "ks"):
-        one, two = (getattr(x.before, kind) for x in (found, other))
+        one, two = (getattr(x.before, kind) for x in (ranking, other))
         assert (one.value, one.lower) == pytest.approx((two.value, two.lower))
-    assert found.before.auc.value > 0.5 > found.auc
+    assert ranking.before.auc.value > 0.5 > ranking.auc
 
 
 def test_placements_are_the_shares_of_the_other_class():
-    found = placements(Diagram.from_rows([1, 2, 2, 3], [0, 0, 1, 1]))
-    assert found.among_zeros.tolist() == [0.25, 0.75, 1.0]
-    assert found.among_ones.tolist() == [1.0, 0.75, 0.25]
+    shares = placements(Diagram.from_rows([1, 2, 2, 3], [0, 0, 1, 1]))
+    assert shares.among_zeros.tolist() == [0.25, 0.75, 1.0]
+    assert shares.among_ones.tolist() == [1.0, 0.75, 0.25]

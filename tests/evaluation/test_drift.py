@@ -21,8 +21,8 @@ def test_drift_of_percentiles_is_about_that_of_the_scores():
 
 def test_drift_of_a_small_case_is_that_by_hand():
     """Halves below and from 1 on; of the recent ones a quarter and three."""
-    found = evaluation.population_stability_index([0, 1], [0, 1, 1, 1], bins=2)
-    assert found == pytest.approx(0.25 * np.log(1.5) + -0.25 * np.log(0.5))
+    psi = evaluation.population_stability_index([0, 1], [0, 1, 1, 1], bins=2)
+    assert psi == pytest.approx(0.25 * np.log(1.5) + -0.25 * np.log(0.5))
 
 
 def test_an_empty_bin_counts_as_half_a_row():
@@ -31,8 +31,8 @@ def test_an_empty_bin_counts_as_half_a_row():
     def expected(least):
         return (least - 0.5) * np.log(least / 0.5) + 0.5 * np.log(1 / 0.5)
 
-    found = evaluation.population_stability_index([0, 1], [1] * 4, bins=2)
-    assert found == pytest.approx(expected(0.5 / 4))
+    psi = evaluation.population_stability_index([0, 1], [1] * 4, bins=2)
+    assert psi == pytest.approx(expected(0.5 / 4))
     weighted = evaluation.population_stability_index(
         [0, 1], [1, 1, 0], bins=2, sample_weight=[3, 1, 0]
     )

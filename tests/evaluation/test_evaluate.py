@@ -39,7 +39,7 @@ def fresh():
 
 
 @pytest.fixture(scope="module")
-def found(rule, fresh):
+def evaluated(rule, fresh):
     return evaluate(rule, *fresh)
 
 
@@ -53,10 +53,10 @@ def numbers(value, place=""):
     return {place: value} if isinstance(value, int | float) else {}
 
 
-def without(found, *places):
+def without(evaluated, *places):
     return {
         key: number
-        for key, number in numbers(found.to_dict()).items()
+        for key, number in numbers(evaluated.to_dict()).items()
         if not any(place in key for place in places)
     }
 
@@ -64,46 +64,52 @@ def without(found, *places):
 def test_a_small_case_is_that_by_hand():
     """The rule of 1, 2, 3 with labels 0, 1, 0 says 1/3, 1/2 and 1/2."""
     rule = abers.fit_rule([1, 2, 3], [0, 1, 0])
-    found = evaluate(rule, [1, 2, 3, 3], [0, 0, 1, 1], name="toy")
-    assert (found.n_rows, found.n_positives, found.calibration.observed_rate) == (
+    evaluated = evaluate(rule, [1, 2, 3, 3], [0, 0, 1, 1], name="toy")
+    assert (
+        evaluated.n_rows,
+        evaluated.n_positives,
+        evaluated.calibration.observed_rate,
+    ) == (
         4,
         2,
         0.5,
     )
-    assert found.calibration.after.mean_prediction == pytest.approx((1 / 3 + 3 / 2) / 4)
-    assert found.losses.brier.after == pytest.approx((1 / 9 + 3 / 4) / 4)
-    assert found.losses.log.after == pytest.approx(np.log(1.5 * 8) / 4)
-    assert found.ranking.auc == 1.0
-    assert found.widths.mean == pytest.approx((1 / 2 + 3 / 3) / 4)
-    assert found.calibration.before is None
-    assert np.isnan(found.losses.log.before)
+    assert evaluated.calibration.after.mean_prediction == pytest.approx(
+        (1 / 3 + 3 / 2) / 4
+    )
+    assert evaluated.losses.brier.after == pytest.approx((1 / 9 + 3 / 4) / 4)
+    assert evaluated.losses.log.after == pytest.approx(np.log(1.5 * 8) / 4)
+    assert evaluated.ranking.auc == 1.0
+    assert evaluated.widths.mean == pytest.approx((1 / 2 + 3 / 3) / 4)
+    assert evaluated.calibration.before is None
+    assert np.isnan(evaluated.losses.log.before)
 
 
-def test_numbers_are_those_of_the_rows(rule, fresh, found):
+def test_numbers_are_those_of_the_rows(rule, fresh, evaluated):
     scores, y = fresh
     p = rule.probability(scores)
     for when, q in (("before", scores), ("after", p)):
-        quality = getattr(found.calibration, when)
+        quality = getattr(evaluated.calibration, when)
         assert quality.mean_prediction == pytest.approx(q.mean())
         assert quality.standard_error == pytest.approx(
             np.sqrt((q * (1 - q)).sum()) / q.size
         )
         for loss in ("log", "brier"):
-            parts = getattr(getattr(found.losses, when), loss)
+            parts = getattr(getattr(evaluated.losses, when), loss)
             assert parts == reliability.decompose(y, q, loss=loss)
         assert quality.test == evaluation.calibration_test(y, q)
         expected = evaluation.expected_calibration_error(y, q)
         assert quality.calibration_error == pytest.approx(expected, rel=1e-12)
         histogram, _ = np.histogram(q, bins=50, range=(0, 1))
         np.testing.assert_allclose(quality.histogram, histogram / q.size)
-    assert found.ranking.auc == pytest.approx(evaluation.auc(scores, y))
-    assert found.widths == evaluation.bound_widths(rule.bounds(scores))
+    assert evaluated.ranking.auc == pytest.approx(evaluation.auc(scores, y))
+    assert evaluated.widths == evaluation.bound_widths(rule.bounds(scores))
     index = evaluation.population_stability_index(rule.score_quantiles, scores)
-    assert found.drift.psi == pytest.approx(index)
-    assert found.drift.level == "stable"
+    assert evaluated.drift.psi == pytest.approx(index)
+    assert evaluated.drift.level == "stable"
 
 
-def test_difference_is_paired_over_rows(rule, fresh, found):
+def test_difference_is_paired_over_rows(rule, fresh, evaluated):
     scores, y = fresh
     p = rule.probability(scores)
     each = {
@@ -111,7 +117,7 @@ def test_difference_is_paired_over_rows(rule, fresh, found):
         "brier": (y - p) ** 2 - (y - scores) ** 2,
     }
     for loss, difference in each.items():
-        change = getattr(found.losses, loss)
+        change = getattr(evaluated.losses, loss)
         assert change.difference == pytest.approx(difference.mean())
         assert change.after - change.before == pytest.approx(difference.mean())
         error = difference.std(ddof=1) / np.sqrt(y.size)
@@ -127,17 +133,19 @@ def test_sorted_scores_and_rows_give_the_same(rule, fresh, loss):
     assert by_scores == pytest.approx(by_rows, rel=1e-9, abs=1e-12)
 
 
-def test_weights_of_one_are_none_and_their_scale_does_not_matter(rule, fresh, found):
+def test_weights_of_one_are_none_and_their_scale_does_not_matter(
+    rule, fresh, evaluated
+):
     scores, y = fresh
     ones = evaluate(rule, scores, y, sample_weight=np.ones(y.size))
-    assert without(ones) == without(found)
+    assert without(ones) == without(evaluated)
     tenths = evaluate(rule, scores, y, sample_weight=np.full(y.size, 0.1))
-    assert (found.total_weight, found.effective_rows) == (None, None)
+    assert (evaluated.total_weight, evaluated.effective_rows) == (None, None)
     assert tenths.total_weight == pytest.approx(150)
     assert tenths.effective_rows == pytest.approx(1_500)
     left_out = "/curve/weights/", "/total_weight", "/effective_rows"
     assert without(tenths, *left_out) == pytest.approx(
-        without(found, *left_out), rel=1e-7, abs=1e-9
+        without(evaluated, *left_out), rel=1e-7, abs=1e-9
     )
 
 
@@ -166,18 +174,18 @@ def test_weights_are_copies_in_means_but_not_in_errors(rule, fresh):
 
 
 def test_rows_without_weight_may_hold_anything(rule):
-    found = evaluate(
+    evaluated = evaluate(
         rule, [0.2, np.nan, 0.7], [0, 7, 1], sample_weight=[2, 0, 1], groups=[1, 2, 1]
     )
-    assert (found.n_rows, found.n_positives) == (2, 1)
-    assert [group.name for group in found.groups] == [1]
+    assert (evaluated.n_rows, evaluated.n_positives) == (2, 1)
+    assert [group.name for group in evaluated.groups] == [1]
 
 
 def test_infinite_losses_are_shown(rule):
-    found = evaluate(None, [0.0, 0.5], [1, 0], before=[0.5, 0.5])
-    assert found.losses.log.after == found.losses.log.difference == np.inf
-    assert np.isnan(found.losses.log.standard_error)
-    assert found.to_dict()["losses"]["log"]["after"] == "inf"
+    evaluated = evaluate(None, [0.0, 0.5], [1, 0], before=[0.5, 0.5])
+    assert evaluated.losses.log.after == evaluated.losses.log.difference == np.inf
+    assert np.isnan(evaluated.losses.log.standard_error)
+    assert evaluated.to_dict()["losses"]["log"]["after"] == "inf"
     both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.5, 1.0])
     assert np.isnan(both.losses.log.difference)
     assert "inf before, inf after" in str(both)
@@ -190,12 +198,12 @@ def test_infinite_losses_are_shown(rule):
     [([0.5], [1]), ([0.5], [0]), ([0.2, 0.7], [1, 1]), ([3, 3, 3], [0, 1, 1])],
 )
 def test_one_row_one_class_and_equal_scores_can_be_judged(rule, scores, labels):
-    found = evaluate(rule, scores, labels, groups=["<b>"] * len(labels))
-    json.dumps(found.to_dict(), allow_nan=False)
-    assert str(found)
-    assert np.isnan(found.ranking.auc) or found.ranking.auc == 0.5
-    assert found.drift is None  # too few rows to tell
-    assert not found.ranking.is_inverted
+    evaluated = evaluate(rule, scores, labels, groups=["<b>"] * len(labels))
+    json.dumps(evaluated.to_dict(), allow_nan=False)
+    assert str(evaluated)
+    assert np.isnan(evaluated.ranking.auc) or evaluated.ranking.auc == 0.5
+    assert evaluated.drift is None  # too few rows to tell
+    assert not evaluated.ranking.is_inverted
 
 
 def test_an_inverted_score_is_noticed(rule, fresh):
@@ -212,35 +220,35 @@ def test_a_score_is_inverted_from_a_p_value_of_one_percent(ones, zeros, inverted
     """Of 50 each so many are high: an AUC of 0.36 or 0.34, with an error of 0.058."""
     y = np.repeat([1, 0], 50)
     high = np.concatenate([np.arange(50) < ones, np.arange(50) < zeros])
-    found = evaluate(None, np.where(high, 0.6, 0.4), y)
-    assert found.ranking.auc == pytest.approx(0.5 + (ones - zeros) / 100)
-    assert found.ranking.is_inverted == inverted
+    evaluated = evaluate(None, np.where(high, 0.6, 0.4), y)
+    assert evaluated.ranking.auc == pytest.approx(0.5 + (ones - zeros) / 100)
+    assert evaluated.ranking.is_inverted == inverted
 
 
 def test_probabilities_are_ranked_as_judged_not_as_before(fresh):
     p, y = fresh
-    found = evaluate(None, p, y, before=1 - p)
-    assert found.ranking.auc == pytest.approx(evaluation.auc(p, y))
-    assert not found.ranking.is_inverted
+    evaluated = evaluate(None, p, y, before=1 - p)
+    assert evaluated.ranking.auc == pytest.approx(evaluation.auc(p, y))
+    assert not evaluated.ranking.is_inverted
     assert evaluate(None, 1 - p, y, before=p).ranking.is_inverted
 
 
 def test_a_rule_that_falls_is_judged_by_its_own_direction(fresh):
     scores, y = drawn(1_000, 5)
     falling = abers.fit_rule(1 - scores, y, increasing=False)
-    found = evaluate(falling, 1 - fresh[0], fresh[1])
+    evaluated = evaluate(falling, 1 - fresh[0], fresh[1])
     rising = evaluate(abers.fit_rule(scores, y), *fresh)
     assert (
-        found.calibration.before is None
+        evaluated.calibration.before is None
     )  # such scores are no probabilities of label 1
-    assert not found.ranking.is_inverted
-    assert found.ranking.auc == pytest.approx(1 - rising.ranking.auc)
-    assert found.losses.log.after == pytest.approx(rising.losses.log.after)
+    assert not evaluated.ranking.is_inverted
+    assert evaluated.ranking.auc == pytest.approx(1 - rising.ranking.auc)
+    assert evaluated.losses.log.after == pytest.approx(rising.losses.log.after)
     np.testing.assert_allclose(
-        found.calibration.band.scores, rising.calibration.band.scores - 1
+        evaluated.calibration.band.scores, rising.calibration.band.scores - 1
     )
     np.testing.assert_allclose(
-        found.calibration.band.lower, rising.calibration.band.lower
+        evaluated.calibration.band.lower, rising.calibration.band.lower
     )
 
 
@@ -257,14 +265,14 @@ def test_our_classifiers_are_judged_with_bounds_and_what_was_said_before(model):
     labels = np.where(rng.random(900) < 1 / (1 + np.exp(-features[:, 0])), "yes", "no")
     model.fit(features[:600], labels[:600])
     rows, y = features[600:], labels[600:] == "yes"
-    found = evaluate(model, rows, labels[600:])
+    evaluated = evaluate(model, rows, labels[600:])
     p = model.predict_proba(rows)[:, 1]
-    assert found.losses.log.after == pytest.approx(evaluation.log_loss(y, p))
+    assert evaluated.losses.log.after == pytest.approx(evaluation.log_loss(y, p))
     inner = [one.predict_proba(rows)[:, 1] for one in model.estimators_]
-    assert found.calibration.before.mean_prediction == pytest.approx(np.mean(inner))
-    assert found.widths == evaluation.bound_widths(model.predict_bounds(rows))
-    assert (found.rule is not None) == (len(model.rules_) == 1)
-    assert found.pos_label == "yes"
+    assert evaluated.calibration.before.mean_prediction == pytest.approx(np.mean(inner))
+    assert evaluated.widths == evaluation.bound_widths(model.predict_bounds(rows))
+    assert (evaluated.rule is not None) == (len(model.rules_) == 1)
+    assert evaluated.pos_label == "yes"
     with pytest.raises(
         abers.AbersError, match=r"\['no', 'yes'\]; got 'maybe' at row 1"
     ):
@@ -273,11 +281,11 @@ def test_our_classifiers_are_judged_with_bounds_and_what_was_said_before(model):
 
 def test_any_classifier_of_two_classes_can_be_judged():
     model = LogisticRegression().fit(X, Y)
-    found = evaluate(model, X, Y)
+    evaluated = evaluate(model, X, Y)
     expected = evaluation.log_loss(Y, model.predict_proba(X)[:, 1])
-    assert found.losses.log.after == pytest.approx(expected)
-    assert found.calibration.before is None
-    assert (found.widths, found.drift, found.rule) == (None,) * 3
+    assert evaluated.losses.log.after == pytest.approx(expected)
+    assert evaluated.calibration.before is None
+    assert (evaluated.widths, evaluated.drift, evaluated.rule) == (None,) * 3
     with pytest.raises(NotFittedError):
         evaluate(LogisticRegression(), X, Y)
     with pytest.raises(abers.AbersError, match="got the class GaussianNB"):
@@ -286,17 +294,19 @@ def test_any_classifier_of_two_classes_can_be_judged():
 
 def test_an_evaluation_becomes_json_of_a_bounded_size():
     scores, y = drawn(20_000, 9)
-    found = evaluate(abers.fit_rule(*drawn(20_000, 10)), scores, y, groups=y, name="n")
-    plain = found.to_dict()
+    evaluated = evaluate(
+        abers.fit_rule(*drawn(20_000, 10)), scores, y, groups=y, name="n"
+    )
+    plain = evaluated.to_dict()
     text = json.dumps(plain, allow_nan=False)
     assert len(text) < 200_000
     longest = max(len(x) for x in plain["calibration"]["after"]["curve"].values())
     assert 2 <= longest <= 500
     assert json.loads(text) == plain
-    assert plain["groups"][0]["n_rows"] == found.groups[0].n_rows
+    assert plain["groups"][0]["n_rows"] == evaluated.groups[0].n_rows
 
 
-def test_hashes_are_those_of_the_bytes(rule, found):
+def test_hashes_are_those_of_the_bytes(rule, evaluated):
     scores, y, w = [0.25, 0.5], [0, 1], [1.0, 3.0]
     data = struct.pack("<2d", *scores) + bytes(y)
     expected = hashlib.sha256(data).hexdigest()
@@ -306,8 +316,10 @@ def test_hashes_are_those_of_the_bytes(rule, found):
     assert weighted.provenance.data_hash == expected
     assert weighted.total_weight == 4
     assert weighted.effective_rows == pytest.approx(1.6)
-    assert found.provenance.rule_hash == evaluate(rule, [1], [1]).provenance.rule_hash
-    assert found.provenance.versions["abers"] == abers.__version__
+    assert (
+        evaluated.provenance.rule_hash == evaluate(rule, [1], [1]).provenance.rule_hash
+    )
+    assert evaluated.provenance.versions["abers"] == abers.__version__
 
 
 @pytest.mark.parametrize("changed", ["n_rows", "n_positives", "increasing"])
@@ -322,19 +334,19 @@ def test_hash_of_a_rule_depends_on_all_its_facts(rule, changed):
 
 def test_text_gives_the_observed_rate_and_warns(rule):
     scores, y = drawn(2_000, 0)
-    known = rule.with_metadata({TAG: fingerprint_of(scores, y).to_text()})
-    found = evaluate(known, scores, y, name="<script>")
-    assert f"observed rate: {y.mean():.4f}" in str(found)
-    assert "the predictor was fitted to" in str(found)
-    shown = found._repr_html_()
+    tagged = rule.with_metadata({TAG: fingerprint_of(scores, y).to_text()})
+    evaluated = evaluate(tagged, scores, y, name="<script>")
+    assert f"observed rate: {y.mean():.4f}" in str(evaluated)
+    assert "the predictor was fitted to" in str(evaluated)
+    shown = evaluated._repr_html_()
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown
 
 
 def test_small_differences_keep_two_digits():
     p, y = drawn(2_000, 0)
-    said = str(evaluate(None, p + 1e-5 * (0.5 - p), y, before=p))
-    errors = re.findall(r"± ([\d.]+)\)", said)
+    text = str(evaluate(None, p + 1e-5 * (0.5 - p), y, before=p))
+    errors = re.findall(r"± ([\d.]+)\)", text)
     assert [float(error) > 0 for error in errors] == [True, True, True]
 
 
@@ -343,8 +355,8 @@ def test_page_of_hostile_names_is_written(rule, fresh, tmp_path):
     hostile = ['"><script>alert(1)</script>', "😀" * 10_000, "half \ud800", "'"]
     groups = [hostile[row % 4] for row in range(y.size)]
     page = tmp_path / "page.html"
-    found = evaluate(rule, scores, y, groups=groups, name=hostile[0])
-    found.to_html(page, title=hostile[2])
+    evaluated = evaluate(rule, scores, y, groups=groups, name=hostile[0])
+    evaluated.to_html(page, title=hostile[2])
     text = page.read_text(encoding="utf-8")
     assert "<script" not in text
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
@@ -357,8 +369,8 @@ def test_judging_a_rule_does_not_import_scikit_learn():
         "print('sklearn' in sys.modules)"
     )
     command = [sys.executable, "-c", script]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert said == "False\n"
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output == "False\n"
 
 
 @pytest.mark.parametrize(
@@ -415,7 +427,7 @@ def test_the_scale_of_weights_does_not_matter_for_many_classes():
 def test_weights_too_far_apart_are_refused_with_a_sentence(rule, fresh, least):
     scores, y = fresh
     weights = np.where(np.arange(y.size) % 2, 1.0, least)
-    said = (
+    sentence = (
         "^sample_weight must be zero or at least 1e-140 of the largest, 1.0; "
         f"got {least} at row 0. Use 0 to leave a row out.$"
     )
@@ -426,17 +438,17 @@ def test_weights_too_far_apart_are_refused_with_a_sentence(rule, fresh, least):
         lambda: abers.check(rule, scores, y, sample_weight=weights),
         lambda: evaluation.auc(scores, y, sample_weight=weights),
     ):
-        with pytest.raises(abers.errors.InvalidData, match=said):
+        with pytest.raises(abers.errors.InvalidData, match=sentence):
             ask()
 
 
 def test_weights_far_apart_count_as_they_are(rule, fresh):
     scores, y = fresh
     odd = np.arange(y.size) % 2 == 1
-    found = evaluate(rule, scores, y, sample_weight=np.where(odd, 1.0, 1e-130))
+    evaluated = evaluate(rule, scores, y, sample_weight=np.where(odd, 1.0, 1e-130))
     alone = evaluate(rule, scores[odd], y[odd])
-    assert found.n_rows == y.size
-    assert found.losses.log.after == pytest.approx(alone.losses.log.after)
-    assert found.effective_rows == pytest.approx(odd.sum())
+    assert evaluated.n_rows == y.size
+    assert evaluated.losses.log.after == pytest.approx(alone.losses.log.after)
+    assert evaluated.effective_rows == pytest.approx(odd.sum())
     checked = abers.check(rule, scores, y, sample_weight=np.where(odd, 1.0, 1e-130))
     assert checked.passed

@@ -29,11 +29,11 @@ def test_groups_are_judged_one_by_one_and_the_worst_comes_first(rule):
     groups = np.array(["fine", "bad", "other"])[np.arange(y.size) % 3]
     y = np.where(groups == "bad", np.random.default_rng(0).random(y.size) < 0.9, y)
     groups[:2] = "few"
-    found = evaluate(rule, scores, y, groups=groups)
-    assert (found.groups[0].name, found.groups[-1].name) == ("bad", "few")
-    assert [group.small for group in found.groups] == [False, False, False, True]
+    evaluated = evaluate(rule, scores, y, groups=groups)
+    assert (evaluated.groups[0].name, evaluated.groups[-1].name) == ("bad", "few")
+    assert [group.small for group in evaluated.groups] == [False, False, False, True]
     p = rule.probability(scores)
-    for group in found.groups:
+    for group in evaluated.groups:
         part = groups == group.name
         q = p[part]
         assert group.n_rows == part.sum()
@@ -71,8 +71,8 @@ def test_groups_have_order_drift_and_width_and_weights_act_in_all(rule):
         )
         assert group.drift == pytest.approx(index)
         assert group.drift > 0.5
-    judged = evaluate(rule, scores, y, groups=np.arange(y.size) < 30).groups
-    few = next(group for group in judged if group.n_rows == 30)
+    evaluated = evaluate(rule, scores, y, groups=np.arange(y.size) < 30).groups
+    few = next(group for group in evaluated if group.n_rows == 30)
     assert few.drift is None  # nobody could tell
 
 
@@ -80,8 +80,8 @@ def test_a_group_of_a_rule_set_drifts_from_its_own_rule():
     scores, y = drawn(2_000, 7)
     groups = np.where(scores < 0.5, "low", "high")
     rule_set = abers.fit_rules(scores, y, groups)
-    found = evaluate(rule_set, *drawn(2_000, 8), groups=groups[np.argsort(scores)])
-    for group in found.groups:
+    evaluated = evaluate(rule_set, *drawn(2_000, 8), groups=groups[np.argsort(scores)])
+    for group in evaluated.groups:
         assert group.drift > 0.5
     scores, y = drawn(2_000, 8)
     same = evaluate(rule_set, scores, y, groups=np.where(scores < 0.5, "low", "high"))
@@ -94,15 +94,15 @@ def test_a_group_of_a_rule_set_drifts_from_its_own_rule():
 )
 def test_a_group_is_small_if_few_came_and_few_were_expected(said, came, small):
     for p, y in ((said, np.arange(100) < came), (1 - said, np.arange(100) >= came)):
-        found = evaluate(None, np.full(100, p), y, groups=["one"] * 100)
-        assert found.groups[0].small == small
+        evaluated = evaluate(None, np.full(100, p), y, groups=["one"] * 100)
+        assert evaluated.groups[0].small == small
 
 
 def test_certain_and_wrong_is_the_worst_of_all_groups():
     p, y = [0.5] * 9 + [0.0] * 9, [0, 1] * 4 + [0] + [1] * 9
-    found = evaluate(None, p, y, groups=["fair"] * 9 + ["sure"] * 9)
-    assert found.groups[0].name == "sure"
-    assert found.groups[0].z == -np.inf
+    evaluated = evaluate(None, p, y, groups=["fair"] * 9 + ["sure"] * 9)
+    assert evaluated.groups[0].name == "sure"
+    assert evaluated.groups[0].z == -np.inf
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
@@ -111,8 +111,8 @@ def test_whose_rule_answered_is_told_by_group():
     groups = np.array(["large", "small"])[(np.arange(400) < 20).astype(int)]
     rule_set = abers.fit_rules(scores, y, groups, minimum=30)
     names = ["large", "small", "new", None]
-    found = evaluate(rule_set, [0.1, 0.6, 0.4, 0.5], [0, 1, 0, 1], groups=names)
-    answered = {group.name: group.rule for group in found.groups}
+    evaluated = evaluate(rule_set, [0.1, 0.6, 0.4, 0.5], [0, 1, 0, 1], groups=names)
+    answered = {group.name: group.rule for group in evaluated.groups}
     assert answered == {
         "large": "own",
         "small": "pooled",
@@ -120,8 +120,8 @@ def test_whose_rule_answered_is_told_by_group():
         None: "pooled",
     }
     expected = rule_set.probability([0.1, 0.6, 0.4, 0.5], names).mean()
-    assert found.calibration.after.mean_prediction == pytest.approx(expected)
-    assert found.provenance.rule_rows == 400
+    assert evaluated.calibration.after.mean_prediction == pytest.approx(expected)
+    assert evaluated.provenance.rule_rows == 400
     with pytest.raises(abers.AbersError, match="groups must be given"):
         evaluate(rule_set, scores, y)
 
@@ -131,20 +131,20 @@ def test_small_groups_are_evaluated_by_the_rule_that_they_share():
     groups = np.array(["fax"] * 300 + ["phone"] * 300 + ["large"] * 3_400)
     rule_set = abers.fit_rules(scores, y, groups, minimum=151)
     names = np.resize(["large", "fax", "phone", "new"], 4_000)
-    found = evaluate(rule_set, scores, y, groups=names)
-    assert {group.name: group.rule for group in found.groups} == {
+    evaluated = evaluate(rule_set, scores, y, groups=names)
+    assert {group.name: group.rule for group in evaluated.groups} == {
         "large": "own",
         "fax": "rest",
         "phone": "rest",
         "new": "pooled",
     }
-    drift = {group.name: group.drift for group in found.groups}
+    drift = {group.name: group.drift for group in evaluated.groups}
     assert drift["fax"] == pytest.approx(
         population_stability_index(
             rule_set.rest.score_quantiles, scores[names == "fax"]
         )
     )
-    assert found.provenance.rule_rows == 4_000
+    assert evaluated.provenance.rule_rows == 4_000
 
 
 def test_any_number_can_be_had_by_group(sample):
@@ -155,9 +155,11 @@ def test_any_number_can_be_had_by_group(sample):
         (evaluation.expected_calibration_error, {"bins": 5}),
         (reliability.decompose, {"loss": "brier"}),
     ]:
-        found = evaluation.by_group(function, groups, y, p, sample_weight=w, **options)
-        assert list(found) == ["shop", "web"]
-        for name, value in found.items():
+        by_group = evaluation.by_group(
+            function, groups, y, p, sample_weight=w, **options
+        )
+        assert list(by_group) == ["shop", "web"]
+        for name, value in by_group.items():
             part = groups == name
             assert value == function(y[part], p[part], sample_weight=w[part], **options)
 
@@ -165,14 +167,14 @@ def test_any_number_can_be_had_by_group(sample):
 def test_bands_and_drift_can_be_had_by_group(sample):
     y, p, w = sample
     groups = np.arange(y.size) % 2
-    found = evaluation.by_group(
+    by_group = evaluation.by_group(
         bands.calibration_band, groups, p, y, sample_weight=w, confidence=0.8
     )
     part = groups == 1
     expected = bands.calibration_band(
         p[part], y[part], sample_weight=w[part], confidence=0.8
     )
-    np.testing.assert_array_equal(found[1].upper, expected.upper)
+    np.testing.assert_array_equal(by_group[1].upper, expected.upper)
     index = partial(evaluation.population_stability_index, p)
     by_index = evaluation.by_group(index, groups, p**2, sample_weight=w)
     assert by_index[1] == index(p[part] ** 2, sample_weight=w[part])
@@ -180,8 +182,8 @@ def test_bands_and_drift_can_be_had_by_group(sample):
 
 def test_groups_without_a_name_come_last_and_those_without_weight_not_at_all():
     groups, y, p = [None, 2, 1, 3], [0, 1, 1, 1], [0.5, 0.25, 0.5, 0.5]
-    found = evaluation.by_group(evaluation.brier_loss, groups, y, p)
-    assert list(found) == [1, 2, 3, None]
+    by_group = evaluation.by_group(evaluation.brier_loss, groups, y, p)
+    assert list(by_group) == [1, 2, 3, None]
     weights = [1, 1, 1, 0]
     left = evaluation.by_group(
         evaluation.brier_loss, groups, y, p, sample_weight=weights

@@ -76,10 +76,10 @@ def test_weights_and_rule_sets_are_recognised(tmp_path):
     abers.fit_rules(scores, labels, groups).save(path, {TAG: text})
     rule_set = abers.load(path)
     weights = np.random.default_rng(3).integers(0, 3, 1_000)
-    found = evaluate(
+    evaluation = evaluate(
         rule_set, scores, labels, groups=groups, sample_weight=weights + 0.5
     )
-    assert found.in_sample
+    assert evaluation.in_sample
     fresh = drawn(1_000, 1)
     names = np.where(fresh[0] > 0.5, "high", "low")
     assert not evaluate(rule_set, *fresh, groups=names).in_sample
@@ -140,8 +140,8 @@ def test_of_what_has_no_rule_nobody_can_tell(predictor):
     X, y = learnt(100, 0)
     X = np.full(100, 0.5) if predictor is None else X
     model = predictor and predictor.fit(X, y)
-    found = evaluate(model, X, y)
-    assert found.in_sample is None
+    evaluation = evaluate(model, X, y)
+    assert evaluation.in_sample is None
 
 
 class Counting(GaussianNB):

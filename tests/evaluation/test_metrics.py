@@ -38,8 +38,8 @@ def test_losses_are_those_of_scikit_learn(sample):
 
 def test_losses_of_a_small_case_are_those_by_hand():
     """-log 1/4 and -log 1/2, the latter with weight 3."""
-    found = evaluation.log_loss([1, 0], [0.25, 0.5], sample_weight=[1, 3])
-    assert found == pytest.approx((2 + 3) / 4 * np.log(2))
+    loss = evaluation.log_loss([1, 0], [0.25, 0.5], sample_weight=[1, 3])
+    assert loss == pytest.approx((2 + 3) / 4 * np.log(2))
     assert evaluation.brier_loss([1, 0], [0.25, 0.5], sample_weight=[1, 3]) == (
         pytest.approx((0.5625 + 0.75) / 4)
     )
@@ -92,15 +92,15 @@ def test_calibration_error_is_the_mean_gap_of_the_bins(sample, bins):
         rows = np.minimum(np.floor(p * bins), bins - 1) == cell
         if rows.any():
             expected += rows.mean() * abs(y[rows].mean() - p[rows].mean())
-    found = evaluation.expected_calibration_error(y, p, bins=bins)
-    assert found == pytest.approx(expected, rel=1e-12)
+    error = evaluation.expected_calibration_error(y, p, bins=bins)
+    assert error == pytest.approx(expected, rel=1e-12)
 
 
 def test_certain_predictions_belong_to_the_outer_bins():
     """Gaps 0.95 - 1, of two rows, and 0.05 - 0."""
     y, p = [1, 1, 0], [1.0, 0.9, 0.05]
-    found = evaluation.expected_calibration_error(y, p)
-    assert found == pytest.approx((0.1 + 0.05) / 3)
+    error = evaluation.expected_calibration_error(y, p)
+    assert error == pytest.approx((0.1 + 0.05) / 3)
 
 
 def test_auc_is_that_of_scikit_learn(sample):
@@ -193,15 +193,15 @@ def test_smooth_error_is_the_fixed_point_of_its_definition(kind, extreme):
     elif kind == "wrong":
         p = np.where(y, 0.02, 0.99)
     for weights in (None, w):
-        found = evaluation.smooth_calibration_error(y, p, sample_weight=weights)
+        error = evaluation.smooth_calibration_error(y, p, sample_weight=weights)
         expected = by_definition(y, p, np.ones(300) if weights is None else weights)
-        assert found == pytest.approx(expected, rel=2e-3)
+        assert error == pytest.approx(expected, rel=2e-3)
 
 
 def test_smooth_error_of_tiny_errors_is_small():
     p = np.full(1_000, 1e-6)
-    found = evaluation.smooth_calibration_error(np.zeros(1_000), p)
-    assert found == pytest.approx(1e-6, abs=1e-5)
+    error = evaluation.smooth_calibration_error(np.zeros(1_000), p)
+    assert error == pytest.approx(1e-6, abs=1e-5)
     assert evaluation.smooth_calibration_error([0, 1], [0, 1]) == 0
 
 
@@ -212,8 +212,8 @@ def test_skills_are_those_of_scikit_learn(extreme):
             (evaluation.log_skill, d2_log_loss_score),
             (evaluation.brier_skill, d2_brier_score),
         ):
-            found = ours(y, p, sample_weight=weights)
-            assert found == pytest.approx(theirs(y, p, sample_weight=weights))
+            skill = ours(y, p, sample_weight=weights)
+            assert skill == pytest.approx(theirs(y, p, sample_weight=weights))
     assert math.isnan(evaluation.log_skill([1, 1], [0.5, 0.5]))
     assert evaluation.log_skill([1, 0], [0.0, 0.5]) == -math.inf
 
@@ -228,8 +228,8 @@ def numbers(value):
 def test_evaluations_have_these_numbers(extreme):
     y, p, w = extreme
     for weights in (None, w):
-        found = abers.evaluate(None, p, y, sample_weight=weights)
-        losses, column = found.losses.after, found.calibration.after
+        evaluated = abers.evaluate(None, p, y, sample_weight=weights)
+        losses, column = evaluated.losses.after, evaluated.calibration.after
         for ours, function in (
             (column.recalibration, evaluation.logistic_recalibration),
             (column.smooth_calibration_error, evaluation.smooth_calibration_error),

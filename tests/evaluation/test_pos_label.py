@@ -24,29 +24,29 @@ def test_a_rule_takes_any_two_labels():
     labels = rng.random(500) < scores
     rule = abers.fit_rule(scores[:250], labels[:250])
     names = np.where(labels, "bad", "good")[250:]
-    found = abers.evaluate(rule, scores[250:], names, pos_label="bad")
+    evaluation = abers.evaluate(rule, scores[250:], names, pos_label="bad")
     plain = abers.evaluate(rule, scores[250:], labels[250:])
-    assert found.pos_label == "bad"
+    assert evaluation.pos_label == "bad"
     assert plain.pos_label == 1
-    assert found.classes == ("good", "bad")
-    assert found.losses == plain.losses
-    assert found.ranking.auc == plain.ranking.auc
-    assert "that is 'bad'" in str(found)
+    assert evaluation.classes == ("good", "bad")
+    assert evaluation.losses == plain.losses
+    assert evaluation.ranking.auc == plain.ranking.auc
+    assert "that is 'bad'" in str(evaluation)
 
 
 def test_the_first_class_of_a_classifier_is_mirrored(model):
-    found = abers.evaluate(model, X, NAMES, pos_label="bad")
+    evaluation = abers.evaluate(model, X, NAMES, pos_label="bad")
     other = abers.evaluate(model, X, NAMES)
-    assert (found.pos_label, other.pos_label) == ("bad", "good")
-    assert found.n_positives == int((NAMES == "bad").sum())
-    assert found.losses.log.after == pytest.approx(other.losses.log.after)
-    assert found.ranking.auc == pytest.approx(other.ranking.auc)
+    assert (evaluation.pos_label, other.pos_label) == ("bad", "good")
+    assert evaluation.n_positives == int((NAMES == "bad").sum())
+    assert evaluation.losses.log.after == pytest.approx(other.losses.log.after)
+    assert evaluation.ranking.auc == pytest.approx(other.ranking.auc)
     p = model.predict_proba(X)[:, 0]
-    assert found.calibration.after.mean_prediction == pytest.approx(p.mean())
+    assert evaluation.calibration.after.mean_prediction == pytest.approx(p.mean())
     assert roc_auc_score(NAMES == "bad", p) > 0.5
-    assert found.in_sample == other.in_sample
-    assert found.provenance.rule_hash == other.provenance.rule_hash
-    assert found.provenance.data_hash == other.provenance.data_hash
+    assert evaluation.in_sample == other.in_sample
+    assert evaluation.provenance.rule_hash == other.provenance.rule_hash
+    assert evaluation.provenance.data_hash == other.provenance.data_hash
 
 
 def test_bounds_of_the_first_class_are_mirrored(model):
@@ -67,10 +67,10 @@ def test_a_mirrored_rule_reads_negated_scores(infinite):
     if infinite:
         scores[:10], scores[10:20] = -np.inf, np.inf
     rule = abers.fit_rule(scores, rng.random(100) < 0.5)
-    asked = np.append(np.unique(scores), [-1, 0.5, 30, -np.inf, np.inf])
-    lower, upper = rule.bounds(asked).T
-    found = rule.mirrored().bounds(-asked)
-    np.testing.assert_array_equal(found, np.stack((1 - upper, 1 - lower), axis=1))
+    queries = np.append(np.unique(scores), [-1, 0.5, 30, -np.inf, np.inf])
+    lower, upper = rule.bounds(queries).T
+    bounds = rule.mirrored().bounds(-queries)
+    np.testing.assert_array_equal(bounds, np.stack((1 - upper, 1 - lower), axis=1))
     assert rule.mirrored().n_positives == 100 - rule.n_positives
 
 
@@ -82,15 +82,15 @@ def test_a_class_that_the_classifier_does_not_have_is_refused(model):
 def test_one_of_several_classes_is_evaluated_against_the_rest():
     labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
     many = abers.IVAPClassifier(random_state=0).fit(X, labels)
-    found = abers.evaluate(many, X, labels, pos_label="b")
+    evaluation = abers.evaluate(many, X, labels, pos_label="b")
     p = many.predict_proba(X)[:, 1]
     plain = abers.evaluate(None, p, labels == "b")
-    assert found.pos_label == "b"
-    assert found.losses.log.after == plain.losses.log.after
+    assert evaluation.pos_label == "b"
+    assert evaluation.losses.log.after == plain.losses.log.after
     assert many.predict_bounds(X, pos_label="b").shape == (len(X), 2)
     p = many.predict_proba(X)
     same = abers.evaluate(None, p, labels, pos_label="b")
-    assert (same.pos_label, same.losses.log.after) == ("b", found.losses.log.after)
+    assert (same.pos_label, same.losses.log.after) == ("b", evaluation.losses.log.after)
     with pytest.raises(InvalidParameter, match="pos_label must be one of the classes"):
         abers.evaluate(None, p, labels, pos_label="d")
 

@@ -38,33 +38,38 @@ def standard_errors(y, p, w, theta, *, slope):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_intercept_and_slope_maximise_the_likelihood(extreme, weighted):
     y, p, w = extreme
-    found = evaluation.logistic_recalibration(
+    recalibration = evaluation.logistic_recalibration(
         y, p, sample_weight=w if weighted else None
     )
     weights = w if weighted else np.ones(y.size)
     (large,) = fitted(y, p, weights, slope=False)
     joint = fitted(y, p, weights, slope=True)
-    assert found.intercept == pytest.approx(large, abs=1e-5)
-    assert (found.joint_intercept, found.slope) == pytest.approx(joint, abs=1e-5)
-    theta = found.joint_intercept, found.slope
+    assert recalibration.intercept == pytest.approx(large, abs=1e-5)
+    assert (recalibration.joint_intercept, recalibration.slope) == pytest.approx(
+        joint, abs=1e-5
+    )
+    theta = recalibration.joint_intercept, recalibration.slope
     w = w if weighted else None
     errors = standard_errors(y, p, w, theta, slope=True)
-    assert (found.joint_intercept_error, found.slope_error) == pytest.approx(errors)
-    (error,) = standard_errors(y, p, w, [found.intercept], slope=False)
-    assert found.intercept_error == pytest.approx(error)
+    assert (
+        recalibration.joint_intercept_error,
+        recalibration.slope_error,
+    ) == pytest.approx(errors)
+    (error,) = standard_errors(y, p, w, [recalibration.intercept], slope=False)
+    assert recalibration.intercept_error == pytest.approx(error)
 
 
 def test_weighted_intercepts_scatter_as_much_as_their_errors_say():
     """With the slope far from 1, where the curve that is fitted is wrong."""
     rng = np.random.default_rng(9)
-    found = []
+    lines = []
     for _ in range(400):
         p = rng.beta(0.5, 0.5, 400) * 0.998 + 0.001
         y = rng.random(400) < expit(0.3 * logit(p))
         w = rng.exponential(size=400) * (1 + 3 * p)
         fit = evaluation.logistic_recalibration(y, p, sample_weight=w)
-        found.append((fit.intercept, fit.intercept_error, fit.slope, fit.slope_error))
-    intercept, error, slope, slope_error = np.transpose(found)
+        lines.append((fit.intercept, fit.intercept_error, fit.slope, fit.slope_error))
+    intercept, error, slope, slope_error = np.transpose(lines)
     # A standard deviation of 400 is known to 3.5 %.
     assert intercept.std() == pytest.approx(np.median(error), rel=0.11)
     assert slope.std() == pytest.approx(np.median(slope_error), rel=0.11)
@@ -75,20 +80,20 @@ def test_many_predictions_are_fitted_exactly_though_cells_come_first():
     rng = np.random.default_rng(0)
     p = rng.random(20_000)
     y = rng.random(20_000) < p**2
-    found = evaluation.logistic_recalibration(y, p)
+    recalibration = evaluation.logistic_recalibration(y, p)
     x = logit(p)
-    rest = y - expit(found.joint_intercept + found.slope * x)
+    rest = y - expit(recalibration.joint_intercept + recalibration.slope * x)
     assert abs(rest.mean()) < 1e-10
     assert abs((rest * x).mean()) < 1e-10
-    assert abs((y - expit(found.intercept + x)).mean()) < 1e-10
+    assert abs((y - expit(recalibration.intercept + x)).mean()) < 1e-10
 
 
 def test_predictions_of_0_and_1_count_as_almost_certain(extreme):
     y, p, _ = extreme
     p = np.where(p < 0.1, 0.0, np.where(p > 0.9, 1.0, p))
-    found = evaluation.logistic_recalibration(y, p)
+    recalibration = evaluation.logistic_recalibration(y, p)
     clipped = evaluation.logistic_recalibration(y, np.clip(p, 1e-8, 1 - 1e-8))
-    assert found == clipped
+    assert recalibration == clipped
 
 
 def test_slope_without_a_maximum_is_infinite_or_unknown():

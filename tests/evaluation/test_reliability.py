@@ -34,10 +34,10 @@ rows = st.lists(
 
 def counted(drawn):
     """Count drawn rows (eighths, label, weight) by prediction."""
-    said = sorted({eighths for eighths, _, _ in drawn})
-    counts = [sum(w for q, _, w in drawn if q == s) for s in said]
-    ones = [sum(w for q, label, w in drawn if q == s and label) for s in said]
-    return said, counts, ones
+    predictions = sorted({eighths for eighths, _, _ in drawn})
+    counts = [sum(w for q, _, w in drawn if q == s) for s in predictions]
+    ones = [sum(w for q, label, w in drawn if q == s and label) for s in predictions]
+    return predictions, counts, ones
 
 
 def isotonic(drawn):
@@ -56,16 +56,16 @@ def columns(drawn):
 @given(rows)
 def test_curve_is_the_max_min_formula_to_the_last_bit(drawn):
     """Dimitriadis, Gneiting, Jordan 2021: isotonic regression of the labels."""
-    said, counts, _ = counted(drawn)
+    predictions, counts, _ = counted(drawn)
     curve = reliability.reliability_curve(**columns(drawn))
-    assert curve.probabilities.tolist() == [s / 8 for s in said]
+    assert curve.probabilities.tolist() == [s / 8 for s in predictions]
     assert curve.frequencies.tolist() == [float(f) for f in isotonic(drawn)]
     assert curve.weights.tolist() == counts
 
 
 @given(rows)
 def test_parts_of_the_brier_loss_are_those_of_the_definition(drawn):
-    said, counts, ones = counted(drawn)
+    predictions, counts, ones = counted(drawn)
     total, fitted = sum(counts), isotonic(drawn)
 
     def loss(predicted):
@@ -74,36 +74,39 @@ def test_parts_of_the_brier_loss_are_those_of_the_definition(drawn):
             for n, k, q in zip(counts, ones, predicted, strict=True)
         ) / Fraction(total)
 
-    of_said = loss([Fraction(s, 8) for s in said])
-    of_fit, of_base = loss(fitted), loss([Fraction(sum(ones), total)] * len(said))
+    of_said = loss([Fraction(s, 8) for s in predictions])
+    of_fit, of_base = (
+        loss(fitted),
+        loss([Fraction(sum(ones), total)] * len(predictions)),
+    )
     parts = reliability.decompose(**columns(drawn), loss="brier")
-    found = [
+    numbers = [
         parts.loss,
         parts.miscalibration,
         parts.discrimination,
         parts.uncertainty,
     ]
     expected = [of_said, of_said - of_fit, of_base - of_fit, of_base]
-    np.testing.assert_allclose(found, [float(x) for x in expected], atol=1e-15)
+    np.testing.assert_allclose(numbers, [float(x) for x in expected], atol=1e-15)
 
 
 @given(rows)
 def test_parts_of_the_log_loss_are_those_of_the_definition(drawn):
-    said, counts, ones = (np.array(part) for part in counted(drawn))
+    predictions, counts, ones = (np.array(part) for part in counted(drawn))
     fitted = np.array([float(f) for f in isotonic(drawn)])
 
     def loss(q):
         return -(xlogy(ones, q) + xlogy(counts - ones, 1 - q)).sum() / counts.sum()
 
-    of_base = loss(np.full(said.size, ones.sum() / counts.sum()))
+    of_base = loss(np.full(predictions.size, ones.sum() / counts.sum()))
     parts = reliability.decompose(**columns(drawn))
-    assert parts.loss == pytest.approx(loss(said / 8), rel=1e-14)
+    assert parts.loss == pytest.approx(loss(predictions / 8), rel=1e-14)
     assert parts.uncertainty == pytest.approx(of_base, rel=1e-14)
     assert parts.discrimination == pytest.approx(of_base - loss(fitted), abs=1e-14)
     if np.isinf(parts.loss):
         assert parts.miscalibration == np.inf
     else:
-        expected = loss(said / 8) - loss(fitted)
+        expected = loss(predictions / 8) - loss(fitted)
         assert parts.miscalibration == pytest.approx(expected, abs=1e-14)
 
 
@@ -222,8 +225,12 @@ def test_curves_of_calibrated_predictions_keep_to_the_consistency_band(weighted)
         w = rng.exponential(size=p.size) if weighted else None
         band = reliability.consistency_band(p, sample_weight=w)
         curve = reliability.reliability_curve(y, p, sample_weight=w)
-        found = np.interp(band.probabilities, curve.probabilities, curve.frequencies)
-        inside.append(((band.lower <= found) & (found <= band.upper)).mean())
+        frequencies = np.interp(
+            band.probabilities, curve.probabilities, curve.frequencies
+        )
+        inside.append(
+            ((band.lower <= frequencies) & (frequencies <= band.upper)).mean()
+        )
     assert 0.86 < np.mean(inside) < 0.94
 
 
@@ -233,8 +240,8 @@ def test_curve_of_overconfident_predictions_leaves_the_consistency_band():
     y = rng.random(p.size) < 0.5 + (p - 0.5) / 2
     band = reliability.consistency_band(p)
     curve = reliability.reliability_curve(y, p)
-    found = np.interp(band.probabilities, curve.probabilities, curve.frequencies)
-    assert ((found < band.lower) | (found > band.upper)).mean() > 0.5
+    frequencies = np.interp(band.probabilities, curve.probabilities, curve.frequencies)
+    assert ((frequencies < band.lower) | (frequencies > band.upper)).mean() > 0.5
 
 
 def test_consistency_band_has_few_cells_and_never_parts_equal_predictions():

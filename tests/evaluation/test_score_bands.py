@@ -87,8 +87,8 @@ def test_other_bands_are_refused(bands):
 
 
 def test_the_page_marks_bands_that_disagree():
-    found = evaluate(None, P, LABELS, bands=[0.3, 0.8], before=P)
-    card = found.to_markdown()
+    evaluation = evaluate(None, P, LABELS, bands=[0.3, 0.8], before=P)
+    card = evaluation.to_markdown()
     assert "## Bands of the probability" in card
     rows = [line for line in card.splitlines() if line.startswith("| from 0.8 |")]
     assert rows == [

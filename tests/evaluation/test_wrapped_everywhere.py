@@ -38,14 +38,14 @@ def test_bounds_and_probabilities_are_those_of_the_model_inside(case):
         assert np.array_equal(model.predict_proba(X[TEST]), inner.predict_proba(rows))
 
 
-@pytest.mark.parametrize("judged", [abers.evaluate, abers.check])
-def test_a_wrapped_model_is_judged_as_the_model_inside(case, judged):
+@pytest.mark.parametrize("function", [abers.evaluate, abers.check])
+def test_a_wrapped_model_is_judged_as_the_model_inside(case, function):
     wrapped, inner, rows, labels = case
     for model in wrapped:
         for name in (None, "dog"):
-            found = judged(model, X[TEST], labels, pos_label=name)
-            expected = judged(inner, rows, labels, pos_label=name)
-            assert found.to_dict() == expected.to_dict()
+            result = function(model, X[TEST], labels, pos_label=name)
+            expected = function(inner, rows, labels, pos_label=name)
+            assert result.to_dict() == expected.to_dict()
 
 
 def test_a_wrapped_model_is_compared_as_the_model_inside(case):
@@ -55,12 +55,12 @@ def test_a_wrapped_model_is_compared_as_the_model_inside(case):
         rows, labels, estimator=FrozenEstimator(inner), methods=methods
     )
     for model in wrapped:
-        found = abers.compare(
+        comparison = abers.compare(
             X[TEST], labels, estimator=FrozenEstimator(model), methods=methods
         )
         for name in methods:
             assert np.array_equal(
-                found.probabilities[name], expected.probabilities[name]
+                comparison.probabilities[name], expected.probabilities[name]
             )
 
 
@@ -69,9 +69,9 @@ def test_a_wrapped_model_is_drawn_as_the_model_inside(case):
     kind = abers.plots.ReliabilityDisplay
     expected = kind.from_estimator(inner, rows, labels).ax_
     for model in wrapped:
-        found = kind.from_estimator(model, X[TEST], labels).ax_
-        assert len(found.lines) == len(expected.lines) > 0
-        for one, other in zip(found.lines, expected.lines, strict=True):
+        axes = kind.from_estimator(model, X[TEST], labels).ax_
+        assert len(axes.lines) == len(expected.lines) > 0
+        for one, other in zip(axes.lines, expected.lines, strict=True):
             assert np.array_equal(one.get_xydata(), other.get_xydata())
 
 

@@ -156,11 +156,13 @@ def test_json_is_enough_to_answer(kind):
     made = json.loads(to_json(calibrator, loss=loss_of(calibrator)))
     read = of_two if made["n_classes"] == 2 else of_many
     with np.errstate(divide="ignore", over="ignore"):
-        found = np.array([read(made, row) for row in rows])
-    expected = all_answers(calibrator, rows).reshape(found.shape)
-    found[..., 0] = np.minimum(found[..., 0], found[..., 2])  # up to rounding
-    found[..., 1] = np.maximum(found[..., 1], found[..., 2])
-    assert largest_difference(found, expected) <= 1e-12
+        predictions = np.array([read(made, row) for row in rows])
+    expected = all_answers(calibrator, rows).reshape(predictions.shape)
+    predictions[..., 0] = np.minimum(
+        predictions[..., 0], predictions[..., 2]
+    )  # up to rounding
+    predictions[..., 1] = np.maximum(predictions[..., 1], predictions[..., 2])
+    assert largest_difference(predictions, expected) <= 1e-12
 
 
 def test_a_rule_has_the_json_of_its_steps():

@@ -38,8 +38,8 @@ def test_the_table_is_that_of_the_rule_among_the_parts(kind):
     given = np.r_[given, probes_of_steps(rule)]
     table = steps(rule)
     step = np.searchsorted(table.start, given, side="right") - 1
-    found = np.column_stack((table.lower, table.upper, table.probability))[step]
-    assert mismatches(found, answers_of_steps(rule, given)) == 0
+    looked_up = np.column_stack((table.lower, table.upper, table.probability))[step]
+    assert mismatches(looked_up, answers_of_steps(rule, given)) == 0
 
 
 @pytest.mark.parametrize("kind", PAIRS)
@@ -47,8 +47,8 @@ def test_a_venn_abers_calibrator_of_one_rule_is_a_table(kind):
     calibrator, given = PAIRS[kind]
     table = steps(calibrator, loss=calibrator.loss)
     step = np.searchsorted(table.start, given, side="right") - 1
-    found = np.column_stack((table.lower, table.upper, table.probability))[step]
-    assert mismatches(found, answers(calibrator, given)) == 0
+    looked_up = np.column_stack((table.lower, table.upper, table.probability))[step]
+    assert mismatches(looked_up, answers(calibrator, given)) == 0
 
 
 def expit(x):
@@ -91,8 +91,8 @@ def read(columns, scores):
 @pytest.mark.parametrize("kind", CASES)
 def test_json_is_enough_to_answer(kind):
     rule, scores = CASES[kind]
-    found = read(json.loads(steps(rule).to_json()), scores)
-    assert largest_difference(found, answers(rule, scores)) <= 1e-12
+    predictions = read(json.loads(steps(rule).to_json()), scores)
+    assert largest_difference(predictions, answers(rule, scores)) <= 1e-12
 
 
 @pytest.mark.parametrize("kind", [k for k in CASES if not CASES[k][0].is_rounded])
@@ -108,9 +108,9 @@ def test_sqlite_answers_as_the_stacked_rule(kind):
         database.executemany("INSERT INTO scores VALUES (?)", rows)
         for statement, bound in zip(sql.setup, sql.parameters, strict=True):
             database.executemany(statement, bound or [()])
-        found = [row[1:] for row in database.execute(sql.query)]
+        predictions = [row[1:] for row in database.execute(sql.query)]
     expected = np.vstack((answers(rule, scores), np.full((len(strange), 3), np.nan)))
-    assert largest_difference(found, expected) <= 1e-12
+    assert largest_difference(predictions, expected) <= 1e-12
 
 
 def test_sqlite_has_no_single_precision():

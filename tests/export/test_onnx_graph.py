@@ -20,8 +20,8 @@ def read(model, **inputs):
 @pytest.mark.parametrize("kind", RULES)
 def test_every_kind_of_rule(kind):
     scores = probes(RULES[kind])
-    found = read(to_onnx(RULES[kind]), score=scores)
-    assert mismatches(found, answers(RULES[kind], scores)) == 0
+    predictions = read(to_onnx(RULES[kind]), score=scores)
+    assert mismatches(predictions, answers(RULES[kind], scores)) == 0
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
@@ -30,16 +30,16 @@ def test_rules_for_groups():
     scores = np.concatenate([probes(made[group]) for group in (None, *made)])
     for group in (*made, "unseen"):
         groups = np.full(scores.size, group)
-        found = read(to_onnx(made), score=scores, group=groups)
+        predictions = read(to_onnx(made), score=scores, group=groups)
         expected = np.column_stack(
             (made.bounds(scores, groups), made.probability(scores, groups))
         )
-        assert mismatches(found, expected) == 0
+        assert mismatches(predictions, expected) == 0
 
 
 def test_nan_has_no_answer():
-    found = read(to_onnx(RULES["rare"]), score=np.array([np.nan, 0.5]))
-    assert np.isnan(found).all(axis=1).tolist() == [True, False]
+    predictions = read(to_onnx(RULES["rare"]), score=np.array([np.nan, 0.5]))
+    assert np.isnan(predictions).all(axis=1).tolist() == [True, False]
 
 
 def test_what_is_missing_is_named_with_its_extra(monkeypatch):

@@ -43,8 +43,8 @@ def test_base64_has_the_bits_of_the_steps(rule, language):
     text = to_source(rule, language, name="Rule")[LANGUAGES[language]].decode()
     pieces = re.findall(r'"([A-Za-z0-9+/=]{64,})"', text)
     assert max(map(len, pieces)) <= 60_000
-    found = np.frombuffer(base64.b64decode("".join(pieces)), "<f8")
-    assert np.array_equal(found, columns(rule).ravel())
+    decoded = np.frombuffer(base64.b64decode("".join(pieces)), "<f8")
+    assert np.array_equal(decoded, columns(rule).ravel())
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -31,10 +31,10 @@ def answered(sql, records):
 @pytest.mark.parametrize("kind", RULES)
 def test_sqlite_answers_as_the_rule(kind):
     scores = probes(RULES[kind])
-    found = answered(
+    predictions = answered(
         to_sql(RULES[kind], "sqlite", **NAMES), [(s, None) for s in scores]
     )
-    assert mismatches(found, answers(RULES[kind], scores)) == 0
+    assert mismatches(predictions, answers(RULES[kind], scores)) == 0
 
 
 @pytest.mark.parametrize("score", [None, float("nan"), "0.5", "abc", b"\x00"])
@@ -47,20 +47,20 @@ def test_what_is_no_number_has_no_answer_in_sqlite(score):
 def test_groups_in_sqlite_are_told_apart_by_every_letter():
     made = rule_set()
     groups = ["north", "North", "south", "it's", "mars", None]
-    found = answered(
+    predictions = answered(
         to_sql(made, "sqlite", group="region", **NAMES), [(0.1, g) for g in groups]
     )
     expected = np.column_stack(
         (made.bounds([0.1] * 6, groups), made.probability([0.1] * 6, groups))
     )
-    assert mismatches(found, expected) == 0
+    assert mismatches(predictions, expected) == 0
 
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_the_probability_is_that_of_the_loss(loss):
     rule = RULES["rare"]
-    found = answered(to_sql(rule, "sqlite", loss=loss, **NAMES), [(0.5, None)])
-    assert found[0][2] == rule.probability([0.5], loss)[0]
+    predictions = answered(to_sql(rule, "sqlite", loss=loss, **NAMES), [(0.5, None)])
+    assert predictions[0][2] == rule.probability([0.5], loss)[0]
 
 
 QUOTED = {
@@ -122,10 +122,10 @@ def test_every_number_is_written_to_the_last_bit(dialect):
     rows = [row.split(", ") for row in re.findall(r"^\((.*?)\),?$", text, re.MULTILINE)]
     if lists := re.findall(r"unnest\(string_split\('(.*?)', ' '\)", text):
         rows = list(zip(*(column.split() for column in lists), strict=True))
-    found = [[number(cell) for cell in row[2:]] for row in rows]
+    numbers = [[number(cell) for cell in row[2:]] for row in rows]
     table = abers.export.steps(rule)
     expected = (table.start, table.lower, table.upper, table.probability)
-    assert np.array_equal(found, np.column_stack(expected))
+    assert np.array_equal(numbers, np.column_stack(expected))
 
 
 def number(text):

@@ -26,8 +26,8 @@ def read(table, scores, group=None):
     """Return what the steps answer, by their definition."""
     mine = np.full(len(table), fill_value=True)
     if table.group is not None:
-        known = group in set(table.group.tolist())
-        mine = np.array([g == (group if known else None) for g in table.group])
+        has_rule = group in set(table.group.tolist())
+        mine = np.array([g == (group if has_rule else None) for g in table.group])
     columns = [
         column[mine]
         for column in (table.start, table.lower, table.upper, table.probability)
@@ -128,9 +128,9 @@ def test_files_have_the_bits_of_the_steps(rule, reader, dtype, tmp_path):
     name, reads = READERS[reader]
     table = steps(rule, dtype=dtype)
     table.write(tmp_path / name)
-    found = columns_of(reads(tmp_path / name))
+    columns = columns_of(reads(tmp_path / name))
     for mine, theirs in zip(
-        (table.start, table.lower, table.upper, table.probability), found, strict=True
+        (table.start, table.lower, table.upper, table.probability), columns, strict=True
     ):
         assert np.array_equal(mine.astype(float), theirs.astype(float))
 
@@ -155,16 +155,18 @@ def test_groups_are_the_first_column_and_none_without_groups(tmp_path):
 )
 def test_groups_keep_their_type(names, kind):
     scores, labels = [1, 2, 3, 4] * 2, [0, 1, 0, 1] * 2
-    found = abers.fit_rules(scores, labels, np.repeat(names, 4), minimum=1)
-    bounds = found.bounds([1, 1], names)
-    assert steps(found).to_arrow().schema.field("group").type in (kind, pa.string())
-    assert np.array_equal(bounds[0], read(steps(found), [1.0], names[0])[0, :2])
+    rule_set = abers.fit_rules(scores, labels, np.repeat(names, 4), minimum=1)
+    bounds = rule_set.bounds([1, 1], names)
+    assert steps(rule_set).to_arrow().schema.field("group").type in (kind, pa.string())
+    assert np.array_equal(bounds[0], read(steps(rule_set), [1.0], names[0])[0, :2])
 
 
 def test_groups_beyond_64_bits_are_refused_in_a_table():
-    found = abers.fit_rules([1, 2, 1, 2], [0, 1, 1, 0], [1, 1, 2**64, 2**64], minimum=1)
+    rule_set = abers.fit_rules(
+        [1, 2, 1, 2], [0, 1, 1, 0], [1, 1, 2**64, 2**64], minimum=1
+    )
     with pytest.raises(InvalidParameter, match="64 bits"):
-        steps(found).to_arrow()
+        steps(rule_set).to_arrow()
 
 
 def test_an_existing_file_is_replaced_only_by_force(tmp_path):
@@ -198,19 +200,19 @@ def reader():
 @ALL_RULES
 def test_the_reader_of_the_page_answers_as_the_rule(rule):
     scores = probes(rule)
-    found = reader()(json.loads(steps(rule).to_json()), np.r_[scores, np.nan])
-    assert mismatches(found[:-1], answers(rule, scores)) == 0
-    assert np.isnan(found[-1]).all()
+    predictions = reader()(json.loads(steps(rule).to_json()), np.r_[scores, np.nan])
+    assert mismatches(predictions[:-1], answers(rule, scores)) == 0
+    assert np.isnan(predictions[-1]).all()
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
 def test_the_reader_of_the_page_knows_groups():
     names = ["north", "it's", "south", "mars", None] * 20
     scores = np.linspace(-2, 3, 100)
-    found = reader()(json.loads(steps(GROUPS).to_json()), scores, names)
+    predictions = reader()(json.loads(steps(GROUPS).to_json()), scores, names)
     probability = GROUPS.probability(scores, names)
     expected = np.column_stack((GROUPS.bounds(scores, names), probability))
-    assert mismatches(found, expected) == 0
+    assert mismatches(predictions, expected) == 0
 
 
 class Sharing(abers.rules.RuleSet):
@@ -227,8 +229,8 @@ def test_groups_that_share_a_rule_have_its_steps():
     shared.__setstate__(GROUPS.__getstate__())
     for group in ("north", "it's", 'a "b" \\', "mars", None):
         scores = probes(shared[group])
-        found = read(steps(shared), scores, group)
-        assert mismatches(found, answers(shared[group], scores)) == 0
+        predictions = read(steps(shared), scores, group)
+        assert mismatches(predictions, answers(shared[group], scores)) == 0
 
 
 def test_groups_that_share_a_rule_share_its_rows_in_sql():

@@ -182,7 +182,7 @@ def test_calibrators_predict_the_same_bits(calibrator, scores, y):
 def test_our_types_are_listed_by_their_full_names():
     """Those of the objects above, and no others, are asked for."""
     fitted = [kind().fit(P, Y) for kind in CALIBRATORS]
-    asked = {
+    types = {
         name
         for made in (
             *(*RULES.values(), PARTIAL_ORDER, TOP, *CLASSIFIERS.values()),
@@ -190,8 +190,8 @@ def test_our_types_are_listed_by_their_full_names():
         )
         for name in skops.io.get_untrusted_types(data=skops.io.dumps(made))
     }
-    assert asked == set(abers.rules.SKOPS_TYPES)
-    assert len(abers.rules.SKOPS_TYPES) == len(asked)
+    assert types == set(abers.rules.SKOPS_TYPES)
+    assert len(abers.rules.SKOPS_TYPES) == len(types)
 
 
 def test_without_our_types_nothing_of_ours_is_loaded():

@@ -149,13 +149,13 @@ def test_false_alarms_are_as_rare_as_promised():
 
 def test_the_same_seed_gives_the_same_result(rng):
     calibration, stream = rows(rng, 50), rows(rng, 50)
-    found = [
+    p_values = [
         abers.Monitor(*calibration, random_state=seed).update(*stream).p_values.labels
         for seed in (3, 3, 4, None)
     ]
-    np.testing.assert_array_equal(found[0], found[1])
-    assert not np.array_equal(found[0], found[2])
-    assert not np.array_equal(found[0], found[3])
+    np.testing.assert_array_equal(p_values[0], p_values[1])
+    assert not np.array_equal(p_values[0], p_values[2])
+    assert not np.array_equal(p_values[0], p_values[3])
 
 
 def test_a_capital_beyond_a_double_is_infinite_and_goes_on():
@@ -309,8 +309,8 @@ def test_what_another_thread_reads_waits_for_the_end_of_a_batch(rng, read, label
     """In the middle, scores have been ranked and labels have not."""
     monitor = abers.Monitor(*rows(rng, 20))
     scores, labels = rows(rng, 8)
-    found = []
-    reader = threading.Thread(target=lambda: found.append(read(monitor)))
+    states = []
+    reader = threading.Thread(target=lambda: states.append(read(monitor)))
     if not labelled:
         monitor.update(scores)
     use_labels = monitor._use_labels  # noqa: SLF001 (to be in time)
@@ -326,7 +326,7 @@ def test_what_another_thread_reads_waits_for_the_end_of_a_batch(rng, read, label
     else:
         monitor.update_labels(labels)
     reader.join()
-    assert found == [8]
+    assert states == [8]
 
 
 def test_what_was_saved_of_a_monitor_stays_as_it_is(rng):
@@ -345,12 +345,12 @@ def test_what_was_saved_of_a_monitor_stays_as_it_is(rng):
 def test_a_label_that_comes_with_its_row_is_never_too_late(rng):
     """Rows without a label are dropped after `max_wait` rows, the others are used."""
     calibration, (scores, labels) = rows(rng, 50), rows(rng, 40)
-    known = np.arange(40) != 7
+    labelled = np.arange(40) != 7
     monitor = abers.Monitor(*calibration, max_wait=5)
-    state = monitor.update(scores, np.where(known, labels, np.nan), known=known)
+    state = monitor.update(scores, np.where(labelled, labels, np.nan), known=labelled)
     assert (state.n_labels, state.n_dropped, state.n_waiting) == (39, 1, 0)
     without = abers.Monitor(*calibration)
-    without.update(scores[known], labels[known])
+    without.update(scores[labelled], labels[labelled])
     np.testing.assert_array_equal(state.p_values.labels, without.state.p_values.labels)
 
 

@@ -101,8 +101,8 @@ class Changes(RuleBasedStateMachine):
 
     @invariant()
     def bounds_are_those_of_a_refit(self):
-        found = self.online.bounds(ASKED)
-        np.testing.assert_array_equal(found, refitted(self.kept, self.increasing))
+        bounds = self.online.bounds(ASKED)
+        np.testing.assert_array_equal(bounds, refitted(self.kept, self.increasing))
         assert len(self.online) == len(self.kept)
         assert self.online.n_positives == sum(y for _, y in self.kept)
 
@@ -168,10 +168,10 @@ def test_leaf_sizes_and_searches_give_the_same_bits(leaf_size, newton_steps):
         kept.add(score, int(not label), int(label))
     for i in range(450):
         assert kept.remove(scores[i], int(not labels[i]), int(labels[i]))
-    asked = random.integers(-5, 700, 500) / 14
+    queries = random.integers(-5, 700, 500) / 14
     out = np.empty((500, 2))
-    kept.bounds(asked, out)
-    expected = abers.fit_rule(scores[450:], labels[450:]).bounds(asked)
+    kept.bounds(queries, out)
+    expected = abers.fit_rule(scores[450:], labels[450:]).bounds(queries)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -179,14 +179,14 @@ def test_ten_thousand_rows_grow_in_any_order():
     random = np.random.default_rng(0)
     scores = random.normal(size=10_000)
     labels = random.random(10_000) < 1 / (1 + np.exp(-scores))
-    asked = random.normal(size=300)
-    expected = abers.fit_rule(scores, labels).bounds(asked)
+    queries = random.normal(size=300)
+    expected = abers.fit_rule(scores, labels).bounds(queries)
     for order in (np.arange(10_000), np.argsort(scores), np.argsort(-scores)):
         online = abers.OnlineVennAbers.from_rows(scores[order], labels[order])
-        np.testing.assert_array_equal(online.bounds(asked), expected)
+        np.testing.assert_array_equal(online.bounds(queries), expected)
     diagram = abers.rules.Diagram.from_rows(scores, labels)
     online = abers.OnlineVennAbers.from_diagram(diagram)
-    np.testing.assert_array_equal(online.bounds(asked), expected)
+    np.testing.assert_array_equal(online.bounds(queries), expected)
     assert online.diagram() == diagram
 
 
@@ -264,9 +264,9 @@ def test_two_threads_cannot_remove_the_same_rows():
             return getattr(self.kept, name)
 
         def lacking(self, *rows):
-            found = self.kept.lacking(*rows)
+            missing = self.kept.lacking(*rows)
             meanwhile.happens()
-            return found
+            return missing
 
     online._kept = Slow(online._kept)  # noqa: SLF001 (to be in time)
     online.remove_many([1, 2], [0, 1])

@@ -21,24 +21,24 @@ def stream(n, seed=0):
 @pytest.mark.parametrize("window", [None, 1, 60])
 def test_bounds_are_those_of_a_refit_before_each_row(window, increasing):
     scores, labels = stream(500)
-    found = abers.online.prequential(
+    sequence = abers.online.prequential(
         scores, labels, window=window, increasing=increasing
     )
-    np.testing.assert_array_equal(found.bounds[0], [0, 1])
+    np.testing.assert_array_equal(sequence.bounds[0], [0, 1])
     for i in range(1, 500):
         kept = slice(0 if window is None else max(0, i - window), i)
         rule = abers.fit_rule(scores[kept], labels[kept], increasing=increasing)
-        np.testing.assert_array_equal(found.bounds[i], rule.bounds(scores[[i]])[0])
-        assert found.probability[i] == rule.probability(scores[[i]])[0]
+        np.testing.assert_array_equal(sequence.bounds[i], rule.bounds(scores[[i]])[0])
+        assert sequence.probability[i] == rule.probability(scores[[i]])[0]
 
 
 def test_losses_are_those_of_scikit_learn():
     scores, labels = stream(300)
-    found = abers.online.prequential(scores, labels)
-    p = found.probability
-    assert found.mean_log_loss == pytest.approx(log_loss(labels, p), rel=1e-12)
-    assert found.mean_brier_loss == pytest.approx(brier_score_loss(labels, p))
-    np.testing.assert_allclose(found.brier_losses, (labels - p) ** 2)
+    sequence = abers.online.prequential(scores, labels)
+    p = sequence.probability
+    assert sequence.mean_log_loss == pytest.approx(log_loss(labels, p), rel=1e-12)
+    assert sequence.mean_brier_loss == pytest.approx(brier_score_loss(labels, p))
+    np.testing.assert_allclose(sequence.brier_losses, (labels - p) ** 2)
 
 
 def test_a_short_window_follows_a_change():

@@ -338,11 +338,11 @@ def test_nothing_is_nothing(rule):
 
 
 def test_the_guarantee_is_of_the_loss_and_of_nothing_else(rule):
-    said = str(abers.Protected(rule).guarantee)
-    assert said.startswith(
+    text = str(abers.Protected(rule).guarantee)
+    assert text.startswith(
         "Proven: the total log loss is at most that of the base plus"
     )
-    assert "calibrated is not proven" in said
+    assert "calibrated is not proven" in text
     assert not hasattr(abers.Protected(rule), "bounds")
 
 

@@ -83,12 +83,12 @@ def test_the_last_three_p_values_are_uniform_on_the_cube(bag, test):
         places = range(N_CALIBRATION + 1, len(bag) + 1)
         counted[tuple(INTERVALS[test](order[:n]) for n in places)] += 1
     ends = [
-        sorted({0, 1, *(end for found in counted for end in found[axis])})
+        sorted({0, 1, *(end for intervals in counted for end in intervals[axis])})
         for axis in range(3)
     ]
     n_orders = sum(counted.values())
     for cell in product(*(list(pairwise(axis)) for axis in ends)):
-        total = sum(n * density(found, cell) for found, n in counted.items())
+        total = sum(n * density(intervals, cell) for intervals, n in counted.items())
         assert total == n_orders
 
 
@@ -98,9 +98,11 @@ def test_another_turn_would_not_be_uniform():
     for order in permutations(bag):
         low, high = interval_of_label(order)
         counted[(1 - high, 1 - low) if order[-1][1] else (low, high)] += 1
-    cells = pairwise(sorted({0, 1, *(end for found in counted for end in found)}))
+    cells = pairwise(
+        sorted({0, 1, *(end for intervals in counted for end in intervals)})
+    )
     totals = [
-        sum(n * density([found], [cell]) for found, n in counted.items())
+        sum(n * density([intervals], [cell]) for intervals, n in counted.items())
         for cell in cells
     ]
     assert any(total != sum(counted.values()) for total in totals)
@@ -122,7 +124,7 @@ def test_the_monitor_draws_its_p_values_from_these_intervals(seed, increasing):
     monitor = abers.Monitor(
         *zip(*rows[:first], strict=True), random_state=seed, increasing=increasing
     )
-    found = monitor.update(*zip(*rows[first:], strict=True)).p_values
+    p_values = monitor.update(*zip(*rows[first:], strict=True)).p_values
     for_scores, for_labels = draws(seed, len(rows))
     sign = 1 if increasing else -1
     for i in range(len(rows) - first):
@@ -134,8 +136,8 @@ def test_the_monitor_draws_its_p_values_from_these_intervals(seed, increasing):
         ):
             low, high = INTERVALS[test](where)
             expected = float(low + u * (high - low))
-            assert getattr(found, test)[i] == pytest.approx(
+            assert getattr(p_values, test)[i] == pytest.approx(
                 expected, rel=1e-15, abs=1e-15
             )
-        p = found.labels[i]
-        assert found.slope[i] == (1 - p if is_turned(signed) else p)
+        p = p_values.labels[i]
+        assert p_values.slope[i] == (1 - p if is_turned(signed) else p)

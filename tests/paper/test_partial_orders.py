@@ -39,8 +39,8 @@ def test_selected_bound_is_calibrated_whichever_observation_is_the_test(n_column
             vectors, labels = zip(*(bag[:i] + bag[i + 1 :]), strict=True)
             bounds = abers.rules.fit_poset_rule(vectors, labels).bounds([row])
             labels_at[bounds[0, label].item()].append(label)
-        for level, found in labels_at.items():
-            assert level == float(Fraction(sum(found), len(found)))
+        for level, at_level in labels_at.items():
+            assert level == float(Fraction(sum(at_level), len(at_level)))
 
 
 def pooled_on(order, counts):

@@ -335,8 +335,8 @@ def test_public_names_are_these():
 def test_matplotlib_is_loaded_when_something_is_drawn():
     script = "import abers.plots, sys; print('matplotlib' in sys.modules)"
     command = [sys.executable, "-c", script]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert said == "False\n"
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output == "False\n"
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

@@ -89,10 +89,12 @@ def test_weights_count_as_rows(rows):
 def test_classes_have_a_panel_each_the_worst_first(rows):
     y, _, sharp = rows
     display = ClassesDisplay.from_predictions(y, sharp)
-    found = abers.evaluate(None, sharp, y)
-    assert [panel.name for panel in display.panels] == [c.name for c in found.by_class]
+    evaluation = abers.evaluate(None, sharp, y)
+    assert [panel.name for panel in display.panels] == [
+        c.name for c in evaluation.by_class
+    ]
     titles = [ax.get_title(loc="left") for ax in display.axes_]
-    assert titles == [f"{c.name}\nn = {c.n_rows}" for c in found.by_class]
+    assert titles == [f"{c.name}\nn = {c.n_rows}" for c in evaluation.by_class]
     for panel in display.panels:
         place = "abc".index(panel.name)
         curve = reliability_curve(y == panel.name, sharp[:, place])
@@ -111,11 +113,11 @@ def test_twelve_classes_are_drawn_and_the_others_counted():
 def test_confusion_has_the_number_of_each_cell(rows):
     y, p, _ = rows
     display = ClassesDisplay.confusion(y, p)
-    found = abers.evaluate(None, p, y).ranking.confusion
-    np.testing.assert_array_equal(display.confusion, found)
+    confusion = abers.evaluate(None, p, y).ranking.confusion
+    np.testing.assert_array_equal(display.confusion, confusion)
     cells = cells_of(display)
     for row, column in np.ndindex(3, 3):
-        number = found[row, column]
+        number = confusion[row, column]
         assert cells.get((row, column), "0") == str(number)
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == [*"abc"]
 

@@ -48,8 +48,8 @@ def test_losses_of_an_estimator_stand_beside_those_before(several, rows, pos_lab
     X, y = rows
     display = LossesDisplay.from_estimator(several, X, y, pos_label=pos_label)
     assert display.reference == "before"
-    found = abers.evaluate(several, X, y).losses.log
-    expected = {"before": found.before, "CVAPClassifier": found.after}
+    losses = abers.evaluate(several, X, y).losses.log
+    expected = {"before": losses.before, "CVAPClassifier": losses.after}
     assert losses_of(display) == pytest.approx(expected, rel=1e-12)
 
 

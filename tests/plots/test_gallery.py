@@ -94,7 +94,7 @@ def test_a_plain_figure_is_drawn_in_the_colours_of_both_themes(tool, tmp_path):
     light, dark = tool.pictures(tmp_path / "page.md").values()
     for picture, theme in ((light, "light"), (dark, "dark")):
         used = set(re.findall(r"#[0-9a-f]{6}(?=[;\"])", picture))
-        known = {getattr(THEMES[theme], field.name) for field in fields(Theme)}
+        colours = {getattr(THEMES[theme], field.name) for field in fields(Theme)}
         assert len(used) > 4
-        assert used <= known
+        assert used <= colours
         assert "line" in picture

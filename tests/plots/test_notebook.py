@@ -69,14 +69,14 @@ def test_each_cell_shows_its_one_picture_twice_in_a_row(drawn):
 
 
 def test_a_display_says_in_one_line_what_it_shows(drawn):
-    said = {
+    texts = {
         code: output.data["text/plain"]
         for code, outputs in drawn
         for output in outputs
         if output.output_type == "execute_result"
     }
-    assert list(said) == OURS
-    for code, text in said.items():
+    assert list(texts) == OURS
+    for code, text in texts.items():
         part = {"by_group": "Panels", "confusion": "Confusion"}
         _, display, method = code.split("(")[0].split(".")
         assert text.startswith(part.get(method, display) + "(")
@@ -84,4 +84,4 @@ def test_a_display_says_in_one_line_what_it_shows(drawn):
         assert len(text) <= 200
         assert " at 0x" not in text
     rule = "Rule(200 rows, 104 positive, 49 pieces)"
-    assert said[OURS[0]] == f"RuleDisplay(rule={rule}, loss='log')"
+    assert texts[OURS[0]] == f"RuleDisplay(rule={rule}, loss='log')"

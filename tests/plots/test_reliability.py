@@ -182,8 +182,8 @@ def test_before_and_after_are_two_curves_of_one_picture(sample):
     display = ReliabilityDisplay.from_predictions(
         y, after, before=p.round(1), name="b", before_name="a", confidence=None
     )
-    for line, said in ((display.before_, p.round(1)), (display.line_, after)):
-        curve = reliability_curve(y, said)
+    for line, predictions in ((display.before_, p.round(1)), (display.line_, after)):
+        curve = reliability_curve(y, predictions)
         np.testing.assert_array_equal(line.get_xdata(), curve.probabilities)
         np.testing.assert_array_equal(line.get_ydata(), curve.frequencies)
     assert labels_of(display) == ["a", "b", "calibrated"]

@@ -17,8 +17,8 @@ INF, NAN = float("inf"), float("nan")
 def value_at(line, score):
     """Read a step function off a line: the last corner at or left of the score."""
     x, y = line.get_data()
-    known = ~np.isnan(x)
-    return y[known][np.searchsorted(x[known], score, side="right") - 1]
+    finite = ~np.isnan(x)
+    return y[finite][np.searchsorted(x[finite], score, side="right") - 1]
 
 
 def labels_of(display):

@@ -26,7 +26,7 @@ def drawn(classes, size=2_000):
 
 
 @pytest.fixture(scope="module")
-def found():
+def evaluation():
     y, p, sharp = drawn(3)
     names = np.array(["<b>&", "two", "three"])[y]
     return abers.evaluate(
@@ -41,8 +41,8 @@ def found():
 
 
 @pytest.fixture(scope="module")
-def text(found):
-    return evaluation_page(found)
+def text(evaluation):
+    return evaluation_page(evaluation)
 
 
 def test_page_is_well_formed_small_and_loads_nothing(text):
@@ -67,14 +67,17 @@ def test_page_is_well_formed_small_and_loads_nothing(text):
     assert ("meta", "content", policy) in page.attributes
 
 
-def test_tables_put_each_number_in_its_place(found, text):
+def test_tables_put_each_number_in_its_place(evaluation, text):
     rows = [row for row in Page(text).rows if row]
     cells = {row[0]: row for row in rows}
-    for name, loss in (("log", found.losses.log), ("Brier", found.losses.brier)):
+    for name, loss in (
+        ("log", evaluation.losses.log),
+        ("Brier", evaluation.losses.brier),
+    ):
         for when in ("before", "after"):
             shown = cells[f"{name} loss, {when}"][1]
             assert shown == formatting.cost(getattr(loss, when))
-    for each in found.by_class:
+    for each in evaluation.by_class:
         row = cells[each.name]
         assert row[1] == f"{each.n_rows:,}"
         assert row[3:5] == [
@@ -82,29 +85,29 @@ def test_tables_put_each_number_in_its_place(found, text):
             formatting.percent(each.observed_rate),
         ]
         assert row[-1] == formatting.percent(each.precision)
-    for group in found.groups:
+    for group in evaluation.groups:
         accuracy = formatting.percent(group.observed_rate)
         assert cells[str(group.name)][5] == accuracy
 
 
-def test_most_frequent_errors_come_first(found):
-    table = page_text.error_table(found)
-    cells = np.array(found.ranking.confusion)
+def test_most_frequent_errors_come_first(evaluation):
+    table = page_text.error_table(evaluation)
+    cells = np.array(evaluation.ranking.confusion)
     np.fill_diagonal(cells, 0)
     true, taken = np.unravel_index(cells.argmax(), cells.shape)
     assert table.rows[0][:2] == [
-        f"{found.classes[true]} → {found.classes[taken]}",
+        f"{evaluation.classes[true]} → {evaluation.classes[taken]}",
         f"{cells.max():,}",
     ]
     right = abers.evaluate(None, np.eye(3), [0, 1, 2])
     assert page_text.error_table(right) is None
 
 
-def test_first_sentence_has_accuracy_and_confidence(found):
-    first, second, _ = page_text.summary(found)
-    assert formatting.percent(found.ranking.accuracy.before) in first
-    assert formatting.percent(found.calibration.after.mean_prediction) in first
-    assert formatting.cost(found.losses.log.after) in second
+def test_first_sentence_has_accuracy_and_confidence(evaluation):
+    first, second, _ = page_text.summary(evaluation)
+    assert formatting.percent(evaluation.ranking.accuracy.before) in first
+    assert formatting.percent(evaluation.calibration.after.mean_prediction) in first
+    assert formatting.cost(evaluation.losses.log.after) in second
     y, p, _ = drawn(3)
     alone = abers.evaluate(None, p, y)
     assert "before" not in page_text.summary(alone)[0]
@@ -119,9 +122,9 @@ def test_bounds_of_several_classes_have_no_guarantee():
     assert "Proven:" not in text
 
 
-def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
+def test_the_confusion_of_a_dark_page_is_drawn_for_it(evaluation, text):
     """It mixes colours, and writes numbers in the ink that is read best on each."""
-    display = Confusion(found.ranking.confusion, found.classes)
+    display = Confusion(evaluation.ranking.confusion, evaluation.classes)
     light, dark = (
         data_uri(svg(display, theme=theme, transparent=True))
         for theme in ("light", "dark")
@@ -133,8 +136,8 @@ def test_the_confusion_of_a_dark_page_is_drawn_for_it(found, text):
 
 def test_a_hundred_classes_fit_on_a_page(tmp_path):
     y, p, sharp = drawn(100)
-    found = abers.evaluate(None, p, y, before=sharp, classes=range(100))
-    found.to_html(tmp_path / "page.html", title="many")
+    evaluation = abers.evaluate(None, p, y, before=sharp, classes=range(100))
+    evaluation.to_html(tmp_path / "page.html", title="many")
     text = (tmp_path / "page.html").read_text()
     assert len(text) < LIMIT
     assert "100 classes, 50 not shown" in text
@@ -147,8 +150,8 @@ def test_a_comparison_is_shown_with_it():
     y, p, sharp = drawn(3, 400)
     methods = ["uncalibrated", "IVAP", "isotonic", "Platt (log-odds)"]
     comparison = abers.compare(sharp, y, methods=methods)
-    found = abers.evaluate(None, p, y, before=sharp, comparison=comparison)
-    text = evaluation_page(found)
+    evaluation = abers.evaluate(None, p, y, before=sharp, comparison=comparison)
+    text = evaluation_page(evaluation)
     assert "isotonic" in text
     assert "Log loss by method" in text
-    assert found.to_dict()["comparison"]["reference"] == "uncalibrated"
+    assert evaluation.to_dict()["comparison"]["reference"] == "uncalibrated"

@@ -27,20 +27,20 @@ def draw(size, seed):
 
 
 @pytest.fixture(scope="module")
-def found():
+def evaluation():
     rule = abers.fit_rule(*draw(2000, 0))
     scores, labels = draw(2000, 1)
     return abers.evaluate(rule, scores, labels, groups=np.arange(2000) % 3)
 
 
-def difference(found, itself):
-    if found is None:
+def difference(estimate, itself):
+    if estimate is None:
         return itself
-    return formatting.change(found.mean, found.standard_error)
+    return formatting.change(estimate.mean, estimate.standard_error)
 
 
-def test_page_is_well_formed_small_and_loads_nothing(found):
-    text = evaluation_page(found, title="A & B")
+def test_page_is_well_formed_small_and_loads_nothing(evaluation):
+    text = evaluation_page(evaluation, title="A & B")
     page = Page(text)
     assert len(text) < LIMIT
     assert page.headings[0] == "A & B"
@@ -52,9 +52,9 @@ def test_page_is_well_formed_small_and_loads_nothing(found):
     assert ("meta", "content", policy) in page.attributes
 
 
-def test_one_line_and_the_picture_come_before_all_else(found):
-    page = evaluation_page(found)
-    line = html.escape(text.headline(found))
+def test_one_line_and_the_picture_come_before_all_else(evaluation):
+    page = evaluation_page(evaluation)
+    line = html.escape(text.headline(evaluation))
     places = [page.index(f'<p class="headline">{line}</p>'), page.index("<figure>")]
     places += [page.index('<ol class="summary">'), page.index("<table>")]
     assert places == sorted(places)
@@ -62,11 +62,11 @@ def test_one_line_and_the_picture_come_before_all_else(found):
     assert page.count('alt="Reliability before and after') == 1
 
 
-def test_tables_put_each_number_in_its_place(found):
-    rows = {row[0]: row[1:] for row in Page(evaluation_page(found)).rows if row}
+def test_tables_put_each_number_in_its_place(evaluation):
+    rows = {row[0]: row[1:] for row in Page(evaluation_page(evaluation)).rows if row}
     for kind, name in (("log", "log loss"), ("brier", "Brier loss")):
         for when in ("before", "after"):
-            parts = getattr(found.losses, when)
+            parts = getattr(evaluation.losses, when)
             part = getattr(parts, kind)
             assert rows[f"{name}, {when}"] == [
                 formatting.cost(part.loss),
@@ -75,10 +75,10 @@ def test_tables_put_each_number_in_its_place(found):
                 formatting.cost(part.discrimination),
                 formatting.cost(part.uncertainty),
             ]
-    table = Page(evaluation_page(found)).rows
+    table = Page(evaluation_page(evaluation)).rows
     place = table.index(["AUC", "Gini", "KS"])
     for row, when in zip(table[place + 1 :], ("before", "after"), strict=False):
-        parts = getattr(found.ranking, when)
+        parts = getattr(evaluation.ranking, when)
         each = (getattr(parts, kind) for kind in ("auc", "gini", "ks"))
         assert row == [
             when,
@@ -92,12 +92,12 @@ def test_tables_put_each_number_in_its_place(found):
         assert rows[place + 1 : place + 1 + len(table.rows)] == table.rows
 
 
-def test_section_on_decisions_has_costs_and_both_curves(found):
-    page = Page(evaluation_page(found))
+def test_section_on_decisions_has_costs_and_both_curves(evaluation):
+    page = Page(evaluation_page(evaluation))
     assert "Decisions" in page.headings
     rows = {row[0]: row[1:] for row in page.rows if row}
     assert rows["threshold"] == ["before", "after", "treat all", "treat none"]
-    curves = found.decisions.cost_before, found.decisions.cost
+    curves = evaluation.decisions.cost_before, evaluation.decisions.cost
     values = (*(curve.cost for curve in curves), curves[1].treat_all)
     values = [*values, curves[1].treat_none]
     for t in (0.05, 0.1, 0.2, 0.3, 0.5):
@@ -203,26 +203,26 @@ def test_the_page_says_what_an_empty_band_means(increasing):
     assert "the true curve lies in the band" not in text
 
 
-def test_displays_are_given_what_their_sentences_say(found, monkeypatch):
+def test_displays_are_given_what_their_sentences_say(evaluation, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
         figures,
         "_figure",
         lambda display, alt, sentence: drawn.setdefault(alt, (display, sentence)),
     )
-    figures.of_evaluation(found)
+    figures.of_evaluation(evaluation)
     displays = [display for display, _ in drawn.values()]
     reliability, rule = displays
-    assert reliability.before is found.calibration.before.curve
-    assert reliability.curve is found.calibration.after.curve
-    assert reliability.band is found.calibration.consistency
-    assert rule.rule is found.rule
-    assert rule.band is found.calibration.band
+    assert reliability.before is evaluation.calibration.before.curve
+    assert reliability.curve is evaluation.calibration.after.curve
+    assert reliability.band is evaluation.calibration.consistency
+    assert rule.rule is evaluation.rule
+    assert rule.band is evaluation.calibration.band
 
 
-def test_pages_are_dated_and_equal_but_for_the_date(found, monkeypatch):
+def test_pages_are_dated_and_equal_but_for_the_date(evaluation, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    pages = (found, comparison := abers.compare(*draw(300, 4)))
+    pages = (evaluation, comparison := abers.compare(*draw(300, 4)))
     made = (evaluation_page, comparison_page)
     first = [make(page) for make, page in zip(made, pages, strict=True)]
     assert first == [make(page) for make, page in zip(made, pages, strict=True)]
@@ -234,24 +234,24 @@ def test_pages_are_dated_and_equal_but_for_the_date(found, monkeypatch):
 
 
 @pytest.mark.parametrize("epoch", ["yesterday", "9" * 30])
-def test_a_date_that_is_none_is_refused(found, monkeypatch, epoch):
+def test_a_date_that_is_none_is_refused(evaluation, monkeypatch, epoch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     with pytest.raises(abers.AbersError, match="SOURCE_DATE_EPOCH must be seconds"):
-        evaluation_page(found)
+        evaluation_page(evaluation)
 
 
 def test_page_lists_what_is_given_and_the_tags_of_the_rule():
     tags = {"model": "7.2 <b>", "abers:pos-label": "bad", fingerprint.TAG: "x"}
     rule = abers.fit_rule(*draw(500, 0)).with_metadata(tags)
-    found = abers.evaluate(rule, *draw(500, 1))
-    assert found.provenance.tags == {"model": "7.2 <b>", "abers:pos-label": "bad"}
-    page = evaluation_page(found, facts={"data version": 2026})
+    evaluation = abers.evaluate(rule, *draw(500, 1))
+    assert evaluation.provenance.tags == {"model": "7.2 <b>", "abers:pos-label": "bad"}
+    page = evaluation_page(evaluation, facts={"data version": 2026})
     for name, value in (
         ("tag model", "7.2 &lt;b&gt;"),
         ("positive label of the fit", "bad"),
         ("data version", "2026"),
-        ("SHA-256 of scores and labels", found.provenance.data_hash),
-        ("SHA-256 of the rule&#39;s numbers", found.provenance.rule_hash),
+        ("SHA-256 of scores and labels", evaluation.provenance.data_hash),
+        ("SHA-256 of the rule&#39;s numbers", evaluation.provenance.rule_hash),
     ):
         assert f"<dt>{name}</dt><dd>{value}</dd>" in page
     assert "fingerprint" not in page
@@ -261,13 +261,13 @@ def test_page_lists_what_is_given_and_the_tags_of_the_rule():
 
 def test_groups_are_drawn_in_the_order_of_their_table(monkeypatch):
     scores, labels = draw(2000, 1)
-    found = abers.evaluate(None, scores, labels, groups=np.arange(2000) % 14)
+    evaluation = abers.evaluate(None, scores, labels, groups=np.arange(2000) % 14)
     drawn = []
     monkeypatch.setattr(figures, "_figure", lambda display, *_: drawn.append(display))
-    figures.of_groups(found)
+    figures.of_groups(evaluation)
     (display,) = drawn
     assert [panel.name for panel in display.panels] == [
-        group.name for group in found.groups[:12]
+        group.name for group in evaluation.groups[:12]
     ]
     assert display.left_out == 2
     alone = abers.evaluate(None, scores, labels)
@@ -287,10 +287,10 @@ def test_rule_is_drawn_for_the_loss_it_is_merged_for(monkeypatch, loss):
     assert [shown.loss for shown in drawn if hasattr(shown, "rule")] == [loss] * 2
 
 
-def test_cells_of_a_table_know_their_column(found):
-    page = Page(evaluation_page(found))
+def test_cells_of_a_table_know_their_column(evaluation):
+    page = Page(evaluation_page(evaluation))
     labels = [value for _, name, value in page.attributes if name == "data-label"]
-    head = text.group_table(found).head[1:]
+    head = text.group_table(evaluation).head[1:]
     assert labels[-len(head) :] == list(head)
 
 
@@ -303,25 +303,25 @@ def test_a_model_without_bounds_is_promised_nothing():
     assert "held-out" not in text
 
 
-def test_a_title_does_not_hide_the_name(found):
+def test_a_title_does_not_hide_the_name(evaluation):
     named = abers.evaluate(None, *draw(500, 3), name="churn & co")
     page = evaluation_page(named, title="T")
     assert Page(page).headings[:2] == ["T", "Losses and calibration"]
     assert "<dt>name</dt><dd>churn &amp; co</dd>" in page
     assert "after calibration" not in page
-    assert "<dt>name</dt>" not in evaluation_page(found)
+    assert "<dt>name</dt>" not in evaluation_page(evaluation)
 
 
-def test_half_a_character_in_a_title_does_not_stop_the_page(found, tmp_path):
-    for page in (found, abers.compare(*draw(300, 4))):
+def test_half_a_character_in_a_title_does_not_stop_the_page(evaluation, tmp_path):
+    for page in (evaluation, abers.compare(*draw(300, 4))):
         page.to_html(tmp_path / "page.html", title="half \ud800")
         assert "half" in (tmp_path / "page.html").read_text()
 
 
-def test_markdown_has_the_sentences_and_tables_of_the_page(found):
+def test_markdown_has_the_sentences_and_tables_of_the_page(evaluation):
     """Figures alone are left out, and what a name holds is text in both."""
-    page = Page(evaluation_page(found))
-    card = found.to_markdown(facts={"data version": "[a](b) <i> 1|2"})
+    page = Page(evaluation_page(evaluation))
+    card = evaluation.to_markdown(facts={"data version": "[a](b) <i> 1|2"})
     lines = card.splitlines()
     headings = [line.lstrip("# ") for line in lines if line.startswith("#")]
     plain = [heading.replace("\\|", "|") for heading in headings]
@@ -330,4 +330,4 @@ def test_markdown_has_the_sentences_and_tables_of_the_page(found):
     cells = [row.replace("\\", "").strip("| ").split(" | ") for row in rows]
     assert cells == [[cell for cell in row if cell] for row in page.rows if row]
     assert r"- data version: \[a\](b) \<i\> 1\|2" in lines
-    assert f"**{text.headline(found)}**".replace("<", r"\<") in lines
+    assert f"**{text.headline(evaluation)}**".replace("<", r"\<") in lines

@@ -78,35 +78,35 @@ def test_losses_of_rare_events_keep_three_digits(value, shown):
 
 
 def test_first_three_lines_give_means_losses_and_scope(rule):
-    found = evaluate(rule, *draw(3000, 1))
-    stated, losses, scope = text.summary(found)
+    evaluation = evaluate(rule, *draw(3000, 1))
+    stated, losses, scope = text.summary(evaluation)
     means = (
-        found.calibration.before.mean_prediction,
-        found.calibration.observed_rate,
-        found.calibration.after.mean_prediction,
+        evaluation.calibration.before.mean_prediction,
+        evaluation.calibration.observed_rate,
+        evaluation.calibration.after.mean_prediction,
     )
     assert re.findall(r"[\d.]+ %", stated) == [formatting.percent(p) for p in means]
     assert "3,000 held-out rows" in stated
-    for loss in (found.losses.log, found.losses.brier):
+    for loss in (evaluation.losses.log, evaluation.losses.brier):
         assert f"{loss.before:.4f} before, {loss.after:.4f} after" in losses
         assert formatting.change(loss.difference, loss.standard_error) in losses
     assert losses.count("better") == 2
     assert "have been stable" in scope
-    assert text.warnings(found) == []
+    assert text.warnings(evaluation) == []
 
 
 def test_rows_of_the_fit_are_called_in_sample(rule):
-    found = evaluate(rule, *draw(3000, 0))
-    assert "On 3,000 in-sample rows" in text.summary(found)[0]
-    assert "held-out" not in text.summary(found)[0]
-    assert "Evaluate on held-out rows" in text.warnings(found)[0]
+    evaluation = evaluate(rule, *draw(3000, 0))
+    assert "On 3,000 in-sample rows" in text.summary(evaluation)[0]
+    assert "held-out" not in text.summary(evaluation)[0]
+    assert "Evaluate on held-out rows" in text.warnings(evaluation)[0]
 
 
 def test_rows_of_unknown_origin_are_not_called_held_out():
     scores, labels = draw(500, 7)
-    found = evaluate(None, scores, labels)
-    assert "used for fitting is unknown" in text.summary(found)[0]
-    assert "held-out" not in text.summary(found)[0]
+    evaluation = evaluate(None, scores, labels)
+    assert "used for fitting is unknown" in text.summary(evaluation)[0]
+    assert "held-out" not in text.summary(evaluation)[0]
 
 
 def test_the_mean_prediction_is_tested_against_the_observed_rate():
@@ -121,28 +121,31 @@ def test_a_rule_is_not_blamed_for_the_scatter_of_its_own_rows():
     """As many rows fitted as judged make the standard error larger by sqrt(2)."""
     labels = np.repeat([0, 1], 200)
     rule = abers.fit_rule(np.full(400, 0.5), labels)  # says about 1/2 of everything
-    found = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [228, 172]))
-    gap = found.calibration.after.mean_prediction - found.calibration.observed_rate
-    alone = gap / found.calibration.after.standard_error
+    evaluation = evaluate(rule, np.full(400, 0.5), np.repeat([0, 1], [228, 172]))
+    gap = (
+        evaluation.calibration.after.mean_prediction
+        - evaluation.calibration.observed_rate
+    )
+    alone = gap / evaluation.calibration.after.standard_error
     assert two_sided_p(alone) < 0.01
     p = two_sided_p(alone / np.sqrt(2))
-    assert f"p = {p:.3f}, not significant" in text.summary(found)[0]
+    assert f"p = {p:.3f}, not significant" in text.summary(evaluation)[0]
 
 
 def test_drift_has_three_levels(rule):
     scores, labels = draw(3000, 2)
     sentences = []
     for moved in (scores, scores**1.5, scores**4):
-        found = evaluate(rule, moved, labels)
-        sentences.append(text.summary(found)[2])
+        evaluation = evaluate(rule, moved, labels)
+        sentences.append(text.summary(evaluation)[2])
     words = ("stable", "moderately", "strongly")
     assert all(word in text for word, text in zip(words, sentences, strict=True))
 
 
 def test_a_few_rows_say_nothing_about_drift(rule):
-    found = evaluate(rule, [0.5, 0.6], [0, 1])
-    assert found.drift is None
-    assert "unknown" in text.summary(found)[2]
+    evaluation = evaluate(rule, [0.5, 0.6], [0, 1])
+    assert evaluation.drift is None
+    assert "unknown" in text.summary(evaluation)[2]
 
 
 def test_a_significant_loss_is_called_worse():
@@ -166,11 +169,11 @@ def test_one_line_on_top_tells_whether_it_helped_and_what_is_left(rule):
     }
     for (after, before), (start, end) in cases.items():
         earlier = None if before is None else np.full(400, before)
-        found = evaluate(None, np.full(400, after), labels, before=earlier)
-        line = text.headline(found)
+        evaluation = evaluate(None, np.full(400, after), labels, before=earlier)
+        line = text.headline(evaluation)
         assert line.startswith(start)
         assert end in line
-        assert str(found).splitlines()[1] == line
+        assert str(evaluation).splitlines()[1] == line
     loss = evaluate(None, right, labels, before=wrong).losses.log
     shown = formatting.change(loss.difference, loss.standard_error)
     line = text.headline(evaluate(None, right, labels, before=wrong))
@@ -187,18 +190,18 @@ def test_one_line_on_top_tells_whether_it_helped_and_what_is_left(rule):
 
 
 def test_infinite_losses_are_shown_and_explained():
-    found = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
-    assert "∞ after (+∞, worse)" in text.summary(found)[1]
+    evaluation = evaluate(None, [0.0, 1.0, 0.5], [1, 1, 0], before=[0.5, 0.5, 0.5])
+    assert "∞ after (+∞, worse)" in text.summary(evaluation)[1]
     both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.0, 0.5])
     assert "both infinite" in text.summary(both)[1]
 
 
 def test_few_positives_and_inverted_scores_are_warned_of(rule):
     scores, labels = draw(3000, 3)
-    found = evaluate(rule, scores, 1 - labels)
-    warning, empty = text.warnings(found)
+    evaluation = evaluate(rule, scores, 1 - labels)
+    warning, empty = text.warnings(evaluation)
     assert "The calibration band is empty" in empty
-    assert f"is inverted (AUC {found.ranking.auc:.3f})" in warning
+    assert f"is inverted (AUC {evaluation.ranking.auc:.3f})" in warning
     assert "with fewer positives. Fit with increasing=False" in warning
     few = evaluate(rule, scores[:40], np.r_[1, np.zeros(39)])
     assert any(
@@ -212,13 +215,13 @@ def test_a_rule_that_falls_is_told_that_scores_rise():
     scores, labels = draw(2000, 3)
     with pytest.warns(InvertedScoresWarning):
         falling = abers.fit_rule(scores, labels, increasing=False)
-    found = evaluate(falling, *draw(1000, 4))
-    assert found.ranking.auc > 0.5
-    warning, empty = found.printout().warnings
+    evaluation = evaluate(falling, *draw(1000, 4))
+    assert evaluation.ranking.auc > 0.5
+    warning, empty = evaluation.printout().warnings
     assert "The calibration band is empty" in empty
     assert "with more positives" in warning
     assert "Fit without increasing=False (command line: --descending)" in warning
-    assert warning in text.warnings(found)
+    assert warning in text.warnings(evaluation)
 
 
 def test_the_label_that_counts_as_one_is_named():
@@ -226,15 +229,15 @@ def test_the_label_that_counts_as_one_is_named():
     names = np.where(labels == 1, "spam", "ham")
     X = scores[:, None]
     model = abers.IVAPClassifier(LogisticRegression(), random_state=0).fit(X, names)
-    found = evaluate(model, X, names)
+    evaluation = evaluate(model, X, names)
     positives = (labels == 1).sum()
-    assert (found.pos_label, found.to_dict()["pos_label"]) == ("spam", "spam")
-    assert f"({positives} positive, that is 'spam')" in str(found)
+    assert (evaluation.pos_label, evaluation.to_dict()["pos_label"]) == ("spam", "spam")
+    assert f"({positives} positive, that is 'spam')" in str(evaluation)
     assert (
         f"{positives} of them 'spam', the mean prediction before"
-        in text.summary(found)[0]
+        in text.summary(evaluation)[0]
     )
-    rows = dict(text.source_facts(found))["rows"]
+    rows = dict(text.source_facts(evaluation))["rows"]
     assert f"{positives} positive, that is 'spam'" in rows
     plain = evaluate(None, scores, labels)
     assert plain.pos_label == 1
@@ -243,13 +246,13 @@ def test_the_label_that_counts_as_one_is_named():
 
 def test_one_column_has_no_before_and_after():
     scores, labels = draw(400, 5)
-    found = evaluate(None, scores, labels, name="churn")
-    assert text.heading(found) == "Losses and calibration"
-    ranking, losses, calibration = text.quality_tables(found)
+    evaluation = evaluate(None, scores, labels, name="churn")
+    assert text.heading(evaluation) == "Losses and calibration"
+    ranking, losses, calibration = text.quality_tables(evaluation)
     assert [row[0] for row in ranking.rows] == ["the probabilities"]
     assert [row[0] for row in losses.rows] == ["log loss", "Brier loss"]
     assert [row[0] for row in calibration.rows] == ["the probabilities"]
-    assert dict(text.source_facts(found))["name"] == "churn"
+    assert dict(text.source_facts(evaluation))["name"] == "churn"
     both = evaluate(None, scores, labels, before=scores)
     assert text.heading(both) == "Before and after"
 
@@ -261,11 +264,11 @@ def test_tables_have_a_row_for_each_method_and_an_equal_number_of_cells(rule):
         names = [method.name for method in comparison.ranked(loss)]
         assert [row[0] for row in table.rows] == names
         assert [row[3] for row in table.rows].index("best") == 0
-    found = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
-    groups = text.group_table(found)
+    evaluation = evaluate(rule, *draw(500, 5), groups=np.arange(500) % 70)
+    groups = text.group_table(evaluation)
     assert len(groups.rows) == text.MOST_ROWS
     assert "20 not shown" in groups.caption
-    for shown in (*tables, groups, *text.quality_tables(found)):
+    for shown in (*tables, groups, *text.quality_tables(evaluation)):
         assert {len(row) for row in shown.rows} == {len(shown.head)}
 
 
@@ -273,8 +276,8 @@ def test_the_worst_group_is_named_before_all_tables():
     labels = np.tile([0, 1], 600)
     groups = np.repeat(["east", "west", "few"], [400, 796, 4])
     p = np.where(groups == "east", 0.6, 0.5)
-    found = evaluate(None, p, labels, groups=groups)
-    *_, worst = text.summary(found)
+    evaluation = evaluate(None, p, labels, groups=groups)
+    *_, worst = text.summary(evaluation)
     assert worst == (
         "In 1 of 2 groups the mean prediction differs significantly from the observed "
         "rate, most in east: 60.0 % against 50.0 %."
@@ -331,8 +334,8 @@ def test_the_fingerprint_stands_above_what_the_user_states():
     X, y = draw(600, 7)
     model = abers.CVAPClassifier(GaussianNB(), ensemble=False, random_state=0)
     model.fit(X[:, None], y)
-    found = evaluate(model, X[:, None], y, held_out=True)
-    assert found.in_sample
-    assert "in-sample" in text.summary(found)[0]
-    assert IN_SAMPLE in found.printout().warnings
-    assert "stated by the user" not in str(found)
+    evaluation = evaluate(model, X[:, None], y, held_out=True)
+    assert evaluation.in_sample
+    assert "in-sample" in text.summary(evaluation)[0]
+    assert IN_SAMPLE in evaluation.printout().warnings
+    assert "stated by the user" not in str(evaluation)

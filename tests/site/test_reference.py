@@ -33,20 +33,20 @@ class Described(NamedTuple):
 
 def described():
     """Return all that the reference describes, members of classes too."""
-    found = {}
+    things = {}
     for names in api_reference.contents().values():
         for full in names:
             thing = api_reference.resolved(full)
             if inspect.isfunction(thing):
-                found[full] = Described(thing, None)
+                things[full] = Described(thing, None)
             elif inspect.isclass(thing):
-                found[full] = Described(thing, None)
+                things[full] = Described(thing, None)
                 for name in api_reference.members(full):
                     member = getattr(thing, name)
-                    found[f"{full}.{name}"] = Described(
+                    things[f"{full}.{name}"] = Described(
                         getattr(member, "fget", member), thing
                     )
-    return found
+    return things
 
 
 DESCRIBED = described()
@@ -79,15 +79,15 @@ def errors_of(thing):
 def wrong(full):
     """Return what numpydoc finds, but for what is left out."""
     thing, owner = DESCRIBED[full]
-    found = errors_of(thing)
+    codes = errors_of(thing)
     if thing.__name__ in OF_SCIKIT_LEARN:
-        found.pop("RT01", None)
+        codes.pop("RT01", None)
     is_error = inspect.isclass(thing) and issubclass(thing, BaseException)
     if owner or is_error or is_result(thing) or full in WITHOUT_EXAMPLE:
-        found.pop("EX01", None)  # the class has one, or what returns it
+        codes.pop("EX01", None)  # the class has one, or what returns it
     if is_result(thing):
-        found.pop("PR01", None)
-    return {code: text for code, text in found.items() if code not in LEFT_OUT}
+        codes.pop("PR01", None)
+    return {code: text for code, text in codes.items() if code not in LEFT_OUT}
 
 
 def test_every_public_name_is_described():
@@ -149,5 +149,5 @@ def test_fields_of_results_are_described():
 
 
 def test_what_is_left_out_would_be_found():
-    found = {code for it in DESCRIBED.values() for code in errors_of(it.thing)}
-    assert set(LEFT_OUT) <= found
+    codes = {code for it in DESCRIBED.values() for code in errors_of(it.thing)}
+    assert set(LEFT_OUT) <= codes

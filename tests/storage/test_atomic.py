@@ -132,9 +132,9 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path):
     abers.fit_rule([1], [0]).save(target)
     before = target.read_bytes()
 
-    said = run(SAVE_WITH_LITTLE_SPACE, source, target)
+    message = run(SAVE_WITH_LITTLE_SPACE, source, target)
 
-    assert said.endswith(f"File too large: {str(target)!r}\n")
+    assert message.endswith(f"File too large: {str(target)!r}\n")
     assert target.read_bytes() == before
     assert list(folder.iterdir()) == [target]
 
@@ -170,10 +170,10 @@ def test_a_process_killed_while_saving_leaves_the_old_file_or_the_new(tmp_path):
     for n_positives, source in enumerate(sources):
         rule_with(20_000, n_positives).save(source)
 
-    found = run(KILL_WHILE_SAVING, tmp_path / "target.abers", *sources).split()
+    states = run(KILL_WHILE_SAVING, tmp_path / "target.abers", *sources).split()
 
-    assert len(found) == 200
-    assert set(found) == {"0", "1"}
+    assert len(states) == 200
+    assert set(states) == {"0", "1"}
 
 
 MEASURE_LOADING = """

@@ -306,8 +306,10 @@ def test_a_foreign_file_is_refused_in_one_sentence(data, path):
 def test_a_file_of_a_kind_that_is_not_known_says_so(path):
     record, arrays = plain_writer.parts(abers.fit_rule([1], [0]))
     path.write_bytes(plain_writer.written(record | {"format": "abers-tree"}, arrays))
-    said = r"must be a file that abers has saved; this abers knows no 'tree'\. Upgrade"
-    with pytest.raises(InvalidFile, match=said):
+    sentence = (
+        r"must be a file that abers has saved; this abers knows no 'tree'\. Upgrade"
+    )
+    with pytest.raises(InvalidFile, match=sentence):
         abers.load(path)
 
 
@@ -315,8 +317,8 @@ def test_a_file_of_a_kind_that_is_not_known_says_so(path):
 def test_a_rule_is_not_read_as_another_kind(kind, path):
     record, arrays = plain_writer.parts(abers.fit_rule([1], [0]))
     path.write_bytes(plain_writer.written(record | {"format": f"abers-{kind}"}, arrays))
-    said = f"must be a {kind} that abers has saved; it holds .* instead of "
-    with pytest.raises(InvalidFile, match=said):
+    sentence = f"must be a {kind} that abers has saved; it holds .* instead of "
+    with pytest.raises(InvalidFile, match=sentence):
         abers.load(path)
 
 
@@ -338,8 +340,10 @@ def test_a_newer_format_says_so_whatever_it_holds(path):
     record, _ = plain_writer.parts(abers.fit_rule([1], [0]))
     newer = {**record, "version": 2, "colour": "blue"}
     path.write_bytes(plain_writer.written(newer, {"steps": np.zeros(5)}))
-    said = r"has format version 2, and this abers reads version 1\. Upgrade abers\.$"
-    with pytest.raises(InvalidFile, match=said):
+    sentence = (
+        r"has format version 2, and this abers reads version 1\. Upgrade abers\.$"
+    )
+    with pytest.raises(InvalidFile, match=sentence):
         abers.load(path)
 
 

@@ -50,9 +50,9 @@ def saved(thing, path, metadata=None):
 @ALL
 def test_what_is_saved_comes_back_to_the_last_bit(thing, path):
     thing.save(path)
-    found = abers.load(path)
-    assert type(found) is type(thing)
-    assert bits(found) == bits(thing)
+    loaded = abers.load(path)
+    assert type(loaded) is type(thing)
+    assert bits(loaded) == bits(thing)
 
 
 def test_things_that_come_back_include_the_extreme_ones():
@@ -69,29 +69,29 @@ def test_things_that_come_back_include_the_extreme_ones():
 def test_a_rule_set_that_comes_back_has_the_same_rules(name, path):
     rule_set = THINGS[name]
     rule_set.save(path)
-    found = abers.load(path)
-    assert found == rule_set
-    assert found.rules == rule_set.rules
-    assert found.pooled == rule_set.pooled
-    assert found.rest == rule_set.rest
-    assert list(map(repr, found)) == list(map(repr, rule_set))
-    assert repr(found.counts) == repr(rule_set.counts)
-    assert found.keeps_diagram == rule_set.keeps_diagram
-    if found.keeps_diagram:
-        assert found.diagrams == rule_set.diagrams
+    loaded = abers.load(path)
+    assert loaded == rule_set
+    assert loaded.rules == rule_set.rules
+    assert loaded.pooled == rule_set.pooled
+    assert loaded.rest == rule_set.rest
+    assert list(map(repr, loaded)) == list(map(repr, rule_set))
+    assert repr(loaded.counts) == repr(rule_set.counts)
+    assert loaded.keeps_diagram == rule_set.keeps_diagram
+    if loaded.keeps_diagram:
+        assert loaded.diagrams == rule_set.diagrams
 
 
 @pytest.mark.parametrize("name", [name for name in THINGS if "pooled" in name])
 def test_a_pooled_rule_that_comes_back_has_the_same_bounds(name, path):
     rule = THINGS[name]
     rule.save(path)
-    found = abers.load(path)
-    assert found.diagrams == rule.diagrams
-    assert [diagram and diagram.is_exact for diagram in found.diagrams] == [
+    loaded = abers.load(path)
+    assert loaded.diagrams == rule.diagrams
+    assert [diagram and diagram.is_exact for diagram in loaded.diagrams] == [
         diagram and diagram.is_exact for diagram in rule.diagrams
     ]
-    scores = np.random.default_rng(0).choice([-1, 0, 2, 3, INF], (50, found.n_folds))
-    assert found.bounds(scores).tobytes() == rule.bounds(scores).tobytes()
+    scores = np.random.default_rng(0).choice([-1, 0, 2, 3, INF], (50, loaded.n_folds))
+    assert loaded.bounds(scores).tobytes() == rule.bounds(scores).tobytes()
 
 
 @pytest.mark.parametrize("window", [None, 4, 5, 100])
@@ -150,8 +150,8 @@ tags = st.dictionaries(
 @given(tags)
 def test_any_tags_come_back(path, tags):
     THINGS["rule"].save(path, tags)
-    found = abers.load(path).metadata
-    assert {key: repr(found[key]) for key in found} == {
+    loaded_tags = abers.load(path).metadata
+    assert {key: repr(loaded_tags[key]) for key in loaded_tags} == {
         key: repr(tags[key]) for key in tags
     }
 
@@ -312,13 +312,13 @@ def test_bytes_do_not_depend_on_the_process(path):
         "import abers, sys; abers.fit_rule([1, 2, 3], [0, 1, 0]).save("
         "sys.argv[1], {name: len(name) for name in {'a', 'bb', 'ccc', 'dddd'}})"
     )
-    found = set()
+    contents = set()
     for seed in ("0", "1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         command = [sys.executable, "-c", script, str(path)]
         subprocess.run(command, env=environment, check=True)
-        found.add(path.read_bytes())
-    assert len(found) == 1
+        contents.add(path.read_bytes())
+    assert len(contents) == 1
 
 
 @ALL
@@ -330,8 +330,8 @@ def test_a_second_writer_gives_the_same_bytes(thing, path):
 def test_safetensors_reads_our_files(thing, path):
     thing.save(path, {"model": "spam"})
     _, arrays = plain_writer.parts(thing)
-    found = safetensors.numpy.load_file(path)
-    assert {name: (a.dtype, a.tobytes()) for name, a in found.items()} == {
+    tensors = safetensors.numpy.load_file(path)
+    assert {name: (a.dtype, a.tobytes()) for name, a in tensors.items()} == {
         name: (a.dtype, a.tobytes()) for name, a in arrays.items()
     }
 
@@ -408,12 +408,12 @@ def test_a_count_takes_no_memory_that_its_file_does_not_have(path):
     record["n_calibration"] += 2**40
     path.write_bytes(plain_writer.written(record, arrays))
     tracemalloc.start()
-    found = abers.load(path)
+    loaded = abers.load(path)
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert taken < 10**6
-    assert found.state.n_calibration == 4 + 2**40
-    state = found.update([arrays["scores"][0], 100.0])
+    assert loaded.state.n_calibration == 4 + 2**40
+    state = loaded.update([arrays["scores"][0], 100.0])
     assert 0 < state.p_values.scores[-2] < 1  # one of very many that are equal
     assert state.p_values.scores[-1] > 1 - 1e-9  # above all of them
 
@@ -665,9 +665,9 @@ def test_the_golden_top_rule_is_read_for_ever():
 
 def test_the_golden_monitor_is_read_for_ever():
     monitor = abers.load(golden("monitor"))
-    found = monitor.state
-    assert found.alarms == fitted_things.monitor().state.alarms
-    assert (found.n_rows, found.n_labels, found.n_dropped, found.n_waiting) == (
+    state = monitor.state
+    assert state.alarms == fitted_things.monitor().state.alarms
+    assert (state.n_rows, state.n_labels, state.n_dropped, state.n_waiting) == (
         *(34, 31, 1, 2),
     )
     assert monitor.metadata == TAGS

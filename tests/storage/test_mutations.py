@@ -35,12 +35,12 @@ def test_the_second_checker_finds_what_is_wrong_with_forgeries():
     for name, forgery in forgeries.FORGERIES.items():
         kind = kind_of(forgery.thing)
         try:
-            found = mutations.broken(kind, forgery.facts, forgery.arrays)
+            conditions = mutations.broken(kind, forgery.facts, forgery.arrays)
         except (ArithmeticError, AttributeError, LookupError, RecursionError):
-            found = "no contents at all"
+            conditions = "no contents at all"
         except (TypeError, ValueError):
-            found = "no contents at all"
-        if found is None:
+            conditions = "no contents at all"
+        if conditions is None:
             missed.append(name)
     assert missed == []
 

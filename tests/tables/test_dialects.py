@@ -102,8 +102,10 @@ def test_a_byte_order_mark_is_written_once(tmp_path):
 def test_text_that_an_encoding_lacks_is_named(tmp_path):
     old, new = tmp_path / "old.parquet", tmp_path / "new.csv"
     pq.write_table(pa.table({"score": [0.25], "price": ["1 €"]}), old)
-    said = "text must have an encoding in LATIN-1 .*; '€' has none. Name another with"
-    with pytest.raises(abers.AbersError, match=said):
+    sentence = (
+        "text must have an encoding in LATIN-1 .*; '€' has none. Name another with"
+    )
+    with pytest.raises(abers.AbersError, match=sentence):
         predict_table(RULE, old, new, dialect=Dialect(encoding="latin-1"))
     assert not new.exists()
 
@@ -124,7 +126,7 @@ def test_bytes_of_a_column_that_is_not_used_may_be_anything(tmp_path):
 def test_bytes_that_are_no_text_are_named_where_they_must_be_text(tmp_path, name):
     old, new = tmp_path / "old.csv", tmp_path / name
     old.write_bytes(LATIN)
-    said = (
+    sentence = (
         r"column 'name' must be text in UTF-8; got b'K\\xf6ln, S\\xfcd' in row 2 of "
         r"'.*old.csv'\. Name the encoding of the file with --encoding, for example lat"
     )
@@ -132,7 +134,7 @@ def test_bytes_that_are_no_text_are_named_where_they_must_be_text(tmp_path, name
         lambda: predict_table(RULE, old, new),
         lambda: fit_table(old, by="name"),
     ):
-        with pytest.raises(abers.AbersError, match=said):
+        with pytest.raises(abers.AbersError, match=sentence):
             act()
     predict_table(RULE, old, new, dialect=Dialect(encoding="latin-1"))
     assert new.exists()
@@ -168,14 +170,16 @@ def test_a_dialect_is_refused_where_nothing_is_written_in_one(
         old.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     options, them = given
     dialect = Dialect(**options)
-    said = f"^{named} must go with CSV or TSV; .*old.* is {form}, .* Leave {them} out"
+    sentence = (
+        f"^{named} must go with CSV or TSV; .*old.* is {form}, .* Leave {them} out"
+    )
     for act in (
         lambda: fit_table(old, dialect=dialect),
         lambda: load_rows(old, dialect=dialect),
         lambda: predict_table(RULE, old, tmp_path / "new.parquet", dialect=dialect),
         lambda: predict_table(RULE, old, tmp_path / "new", dialect=dialect),
     ):
-        with pytest.raises(abers.AbersError, match=said):
+        with pytest.raises(abers.AbersError, match=sentence):
             act()
     assert [path.name for path in tmp_path.iterdir()] == [old.name]
     predict_table(RULE, old, tmp_path / "new", format="csv", dialect=dialect)
@@ -241,13 +245,13 @@ HINTS = {
 }
 
 
-@pytest.mark.parametrize(("content", "options", "said"), HINTS.values(), ids=HINTS)
+@pytest.mark.parametrize(("content", "options", "sentence"), HINTS.values(), ids=HINTS)
 def test_what_looks_like_another_dialect_is_refused_with_a_hint(
-    tmp_path, content, options, said
+    tmp_path, content, options, sentence
 ):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    with pytest.raises(abers.AbersError, match=said) as caught:
+    with pytest.raises(abers.AbersError, match=sentence) as caught:
         fit_table(path, dialect=Dialect(**options))
     assert "\n" not in str(caught.value)
 
@@ -283,7 +287,7 @@ def test_a_number_beyond_all_doubles_is_refused_in_json_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "sentence"),
     [
         ({"delimiter": ",,"}, "delimiter must be one ASCII character.*; got ',,'"),
         ({"delimiter": ""}, "delimiter must be one ASCII character"),
@@ -295,6 +299,6 @@ def test_a_number_beyond_all_doubles_is_refused_in_json_too(tmp_path):
         ({"encoding": "a\0b"}, "must be the name of an encoding of text"),
     ],
 )
-def test_a_dialect_that_nobody_writes_is_refused(options, said):
-    with pytest.raises(abers.errors.InvalidParameter, match=said):
+def test_a_dialect_that_nobody_writes_is_refused(options, sentence):
+    with pytest.raises(abers.errors.InvalidParameter, match=sentence):
         Dialect(**options)

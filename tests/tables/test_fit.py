@@ -213,10 +213,10 @@ def test_rows_held_out_depend_on_their_numbers_alone(tmp_path):
     assert fit.rule == abers.fit_rule(scores[~held], labels[~held])
     assert fit.n_held_out == held.sum() == fit.held_out.n_rows
     p, y = fit.rule.probability(scores[held]), labels[held]
-    for judged, q in ((fit.held_out.rule, p), (fit.held_out.scores, scores[held])):
+    for values, q in ((fit.held_out.rule, p), (fit.held_out.scores, scores[held])):
         log_loss = -np.where(y, np.log(q), np.log1p(-q)).mean()
-        assert judged.log_loss == pytest.approx(log_loss)
-        assert judged.brier_loss == pytest.approx(((y - q) ** 2).mean())
+        assert values.log_loss == pytest.approx(log_loss)
+        assert values.brier_loss == pytest.approx(((y - q) ** 2).mean())
 
 
 def test_scores_that_are_no_probabilities_have_no_losses(tables, data):
@@ -369,9 +369,9 @@ def test_inverted_scores_of_a_table_are_warned_of_once(options, tmp_path):
     assert raised[0].filename == __file__
     assert fit.on_disk == ("memory" in options)
     area = auc(scores, labels, sample_weight=weights if "weight" in options else None)
-    said = f"The score is inverted (AUC {area:.3f}): higher scores go with fewer"
+    sentence = f"The score is inverted (AUC {area:.3f}): higher scores go with fewer"
     if "by" not in options:  # whose rows are compared within groups
-        assert str(raised[0].message).startswith(said)
+        assert str(raised[0].message).startswith(sentence)
     fit_table(path, score="score", label="label", increasing=False, **options)
 
 

@@ -69,17 +69,21 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, start):
     """512 MiB of brackets in half a megabyte."""
     brackets = gzip.compress(b"[" * MIB) * 512
     path = written(tmp_path, gzip.compress(start.encode()) + brackets, "t.jsonl.gz")
-    said = limited_fit(tmp_path, path, seconds=5, most=100 * MIB)
+    message = limited_fit(tmp_path, path, seconds=5, most=100 * MIB)
     line = start.count("\n") + 1
-    assert said == f"'{path}' must have lines of at most 4 MiB; line {line} is longer."
+    assert (
+        message == f"'{path}' must have lines of at most 4 MiB; line {line} is longer."
+    )
 
 
 @pytest.mark.parametrize("n_rows", [0, 2000])
 @pytest.mark.parametrize("start", ["", '{"label": ', '{"x": ', '{"x": {"y": '])
 def test_deep_brackets_do_not_crash(tmp_path, n_rows, start):
     path = written(tmp_path, PLAIN * n_rows + start + "[" * 800_000)
-    said = limited_fit(tmp_path, path, seconds=5, most=100 * MIB)
-    assert f"must hold a JSON object in each line; line {n_rows + 1} does not" in said
+    message = limited_fit(tmp_path, path, seconds=5, most=100 * MIB)
+    assert (
+        f"must hold a JSON object in each line; line {n_rows + 1} does not" in message
+    )
 
 
 def test_long_lines_and_packed_ones_take_neither_memory_nor_disk(tmp_path):
@@ -175,10 +179,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
-def test_wrong_lines_are_refused_by_their_number(tmp_path, text, said):
+@pytest.mark.parametrize(("text", "sentence"), WRONG.values(), ids=WRONG)
+def test_wrong_lines_are_refused_by_their_number(tmp_path, text, sentence):
     by = "g" if b'"g"' in (text.encode() if isinstance(text, str) else text) else None
-    with pytest.raises(abers.AbersError, match=said) as caught:
+    with pytest.raises(abers.AbersError, match=sentence) as caught:
         fit_table(written(tmp_path, text), by=by)
     assert "\n" not in str(caught.value)
 

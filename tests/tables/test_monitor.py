@@ -29,9 +29,11 @@ def test_a_lock_that_another_command_holds_is_waited_for_and_then_refused(folder
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=folder, **pipes) as other:
         assert other.stdout.readline() == "held\n"
-        said = r"'state.abers' must not be in use by another command for more than 0.1"
+        sentence = (
+            r"'state.abers' must not be in use by another command for more than 0.1"
+        )
         with (
-            pytest.raises(InvalidFile, match=said),
+            pytest.raises(InvalidFile, match=sentence),
             locking("state.abers", patience=0.1),
         ):
             pass

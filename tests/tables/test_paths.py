@@ -130,8 +130,8 @@ def test_a_dotted_name_reads_a_field_of_a_struct(nested, tmp_path):
 
 @pytest.mark.parametrize("name", ["model.b", "model.a.score.x", "a.score", "model."])
 def test_a_field_that_is_not_there_is_refused(nested, name):
-    said = f"must have the column '{name}'; its columns are 'label', 'model'"
-    with pytest.raises(InvalidData, match=said):
+    sentence = f"must have the column '{name}'; its columns are 'label', 'model'"
+    with pytest.raises(InvalidData, match=sentence):
         fit_table(nested, score=name)
 
 
@@ -163,13 +163,13 @@ def test_a_folder_that_holds_no_table_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "partly" / "day=1").mkdir(parents=True)
     (tmp_path / "partly" / "a.csv").write_text("score,label\n1,0\n")
     (tmp_path / "partly" / "day=1" / "b.csv").write_text("score,label\n1,0\n")
-    for name, said in (
+    for name, sentence in (
         ("empty", "must be a file, or a folder with at least one; there is none"),
         ("mixed", "b.jsonl' must have the format of the files before it, csv; it is j"),
         ("partly", "must have the columns of .*; got 'score', 'label', 'day' instead"),
         ("none*/", "must match at least one file; there is none"),
     ):
-        with pytest.raises(InvalidData, match=said):
+        with pytest.raises(InvalidData, match=sentence):
             fit_table(str(tmp_path / name))
 
 
@@ -186,9 +186,9 @@ WRONG_URIS = {
 }
 
 
-@pytest.mark.parametrize(("uri", "said"), WRONG_URIS.items(), ids=WRONG_URIS)
-def test_a_wrong_uri_is_refused_in_a_sentence(uri, said):
-    with pytest.raises(InvalidData, match=said) as caught:
+@pytest.mark.parametrize(("uri", "sentence"), WRONG_URIS.items(), ids=WRONG_URIS)
+def test_a_wrong_uri_is_refused_in_a_sentence(uri, sentence):
+    with pytest.raises(InvalidData, match=sentence) as caught:
         fit_table(uri)
     assert "\n" not in str(caught.value)
 
@@ -287,8 +287,8 @@ def test_what_an_object_store_does_not_let_us_read_is_refused(monkeypatch):
     with HTTPServer(("127.0.0.1", 0), Forbidden) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-        said = "'s3://bucket/t' must be there and readable; .*ACCESS_DENIED"
-        with pytest.raises(InvalidData, match=said) as caught:
+        sentence = "'s3://bucket/t' must be there and readable; .*ACCESS_DENIED"
+        with pytest.raises(InvalidData, match=sentence) as caught:
             fit_table("s3://bucket/t")
         server.shutdown()
     assert "\n" not in str(caught.value)

@@ -160,12 +160,12 @@ def test_each_group_is_answered_by_its_own_rule(tables, data, tmp_path):
     pq.write_table(source, tmp_path / "in.parquet")
     done = predict_table(rules, tmp_path / "in.parquet", out, by="region", loss="brier")
     added = pq.read_table(out).to_pandas()[ADDED].to_numpy()
-    asked = [None if region == "" else region for region in regions]
-    assert np.array_equal(added[:, :2], rules.bounds(data.scores, asked))
+    groups = [None if region == "" else region for region in regions]
+    assert np.array_equal(added[:, :2], rules.bounds(data.scores, groups))
     assert np.array_equal(
-        added[:, 2], rules.probability(data.scores, asked, loss="brier")
+        added[:, 2], rules.probability(data.scores, groups, loss="brier")
     )
-    assert done.n_pooled == sum(name is None for name in rules.rule_of(asked))
+    assert done.n_pooled == sum(name is None for name in rules.rule_of(groups))
     assert done.n_rest == 0
 
 
@@ -174,14 +174,14 @@ def test_small_groups_are_answered_by_the_rule_that_they_share(data, tmp_path):
     names = data.regions.astype(object)
     names[:120:2], names[1:120:2] = "fax", "phone"
     rules = abers.fit_rules(data.scores, data.labels, names, minimum=40)
-    asked = ["mars", None, *names[2:]]
-    table = pa.table({"score": data.scores, "g": asked})
+    groups = ["mars", None, *names[2:]]
+    table = pa.table({"score": data.scores, "g": groups})
     pq.write_table(table, tmp_path / "in.parquet")
     out = tmp_path / "out.parquet"
     done = predict_table(rules, tmp_path / "in.parquet", out, by="g")
     added = pq.read_table(out).to_pandas()[ADDED[:2]].to_numpy()
-    assert np.array_equal(added, rules.bounds(data.scores, asked))
-    kinds = rules.kind_of(asked).tolist()
+    assert np.array_equal(added, rules.bounds(data.scores, groups))
+    kinds = rules.kind_of(groups).tolist()
     assert (done.n_rest, done.n_pooled) == (kinds.count("rest"), 2)
     assert done.n_rest == 118 + (names == "east, far").sum()
 
@@ -215,11 +215,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
-def test_wrong_wishes_are_refused_and_nothing_is_written(options, said, tmp_path):
+@pytest.mark.parametrize(("options", "sentence"), WRONG.values(), ids=WRONG)
+def test_wrong_wishes_are_refused_and_nothing_is_written(options, sentence, tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("score,lower\n1,2\n")
-    with pytest.raises(abers.AbersError, match=said):
+    with pytest.raises(abers.AbersError, match=sentence):
         predict_table(RULE, source, out, **options)
     assert list(tmp_path.iterdir()) == [source]
 

@@ -180,11 +180,11 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "options", "said"), CASES.values(), ids=CASES)
-def test_a_wrong_table_is_refused_in_a_sentence(tmp_path, text, options, said):
+@pytest.mark.parametrize(("text", "options", "sentence"), CASES.values(), ids=CASES)
+def test_a_wrong_table_is_refused_in_a_sentence(tmp_path, text, options, sentence):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    with pytest.raises(abers.AbersError, match=said) as caught:
+    with pytest.raises(abers.AbersError, match=sentence) as caught:
         fit_table(path, **options)
     assert "\n" not in str(caught.value)
 
@@ -225,11 +225,11 @@ BYTES = {
 }
 
 
-@pytest.mark.parametrize(("name", "content", "said"), BYTES.values(), ids=BYTES)
-def test_wrong_bytes_are_refused_in_a_sentence(tmp_path, name, content, said):
+@pytest.mark.parametrize(("name", "content", "sentence"), BYTES.values(), ids=BYTES)
+def test_wrong_bytes_are_refused_in_a_sentence(tmp_path, name, content, sentence):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises((abers.AbersError, OSError), match=said) as caught:
+    with pytest.raises((abers.AbersError, OSError), match=sentence) as caught:
         fit_table(path)
     assert "\n" not in str(caught.value)
 
@@ -260,12 +260,12 @@ def test_a_column_that_is_not_used_may_hold_half_of_a_surrogate_pair(tmp_path):
 
 def test_wrong_types_are_named(tmp_path):
     path = tmp_path / "t.parquet"
-    for column, said in (
+    for column, sentence in (
         (pa.array([[1.0], [2.0]]), "must hold numbers; in .* it holds list"),
         (pa.array([2**60 + 1, 2]), "integers beyond 2"),
     ):
         pq.write_table(pa.table({"score": column, "label": [0, 1]}), path)
-        with pytest.raises(abers.AbersError, match=said):
+        with pytest.raises(abers.AbersError, match=sentence):
             fit_table(path)
 
 
@@ -275,12 +275,12 @@ def test_labels_and_groups_are_single_values(tmp_path, role, values):
     path = tmp_path / "t.parquet"
     columns = {"score": [1.0, 2.0], "label": [0, 1], "region": ["a", "b"]}
     pq.write_table(pa.table(columns | {role: values}), path)
-    said = (
+    sentence = (
         f"column '{role}' must hold text, numbers or booleans; in '{path}' it holds "
         r"(list|struct).*\. Make a column of single values first\."
     )
     for read in (fit_table, load_rows):
-        with pytest.raises(InvalidData, match=said):
+        with pytest.raises(InvalidData, match=sentence):
             read(path, by="region")
 
 
@@ -294,14 +294,14 @@ def test_files_of_one_table_must_be_alike(tmp_path):
     (tmp_path / "a.csv").write_text("score,label\n1,0\n")
     (tmp_path / "b.csv").write_text("label,score\n0,1\n")
     (tmp_path / "c.jsonl").write_text('{"score": 1, "label": 0}\n')
-    for other, said in (
+    for other, sentence in (
         (
             "b.csv",
             "must have the columns of .*'label', 'score' instead of 'score', 'la",
         ),
         ("c.jsonl", "must have the format of the files before it, csv; it is json"),
     ):
-        with pytest.raises(abers.AbersError, match=said):
+        with pytest.raises(abers.AbersError, match=sentence):
             fit_table([tmp_path / "a.csv", tmp_path / other])
 
 

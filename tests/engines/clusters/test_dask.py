@@ -111,8 +111,8 @@ def assert_same(rule, local, folder):
     assert rule == local
     for name in ("thresholds", "lower", "upper", "score_quantiles"):
         np.testing.assert_array_equal(getattr(rule, name), getattr(local, name))
-    for mine, known in zip(rule.cells[:2], local.cells[:2], strict=True):
-        np.testing.assert_array_equal(mine, known)
+    for mine, theirs in zip(rule.cells[:2], local.cells[:2], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
     assert (rule.n_rows, rule.n_positives) == (
         local.n_rows,
         local.n_positives,
@@ -128,8 +128,8 @@ def test_the_frames_of_these_tests_have_an_empty_partition():
     lengths = frame.map_partitions(len).compute().tolist()
     assert 0 in lengths
     assert sum(lengths) == N
-    found = frame.compute().astype(MADE["ties"].dtypes)  # text has a type of Dask's
-    pd.testing.assert_frame_equal(found, MADE["ties"])
+    computed = frame.compute().astype(MADE["ties"].dtypes)  # text has a type of Dask's
+    pd.testing.assert_frame_equal(computed, MADE["ties"])
 
 
 @pytest.mark.parametrize("n_partitions", [3, 5, 40])
@@ -443,8 +443,8 @@ def test_columns_may_have_numbers_as_names():
     rows = MADE["ties"].rename(columns={"w": 0, "g": 1})
     rule = fit_rule(framed(rows), **NAMES)
     assert rule == abers.fit_rule(rows.s, rows.y)
-    found = add_bounds(framed(rows), rule, score="s").compute()
-    assert list(found.columns) == ["s", "y", 0, 1, "lower", "upper", "probability"]
+    computed = add_bounds(framed(rows), rule, score="s").compute()
+    assert list(computed.columns) == ["s", "y", 0, 1, "lower", "upper", "probability"]
     with pytest.raises(InvalidData, match="its columns are 's', 'y'"):
         fit_rule(framed(rows), score="s", label="z")
 
@@ -492,16 +492,16 @@ def test_bounds_are_those_of_the_rule_and_nothing_else_changes(loss):
     added = add_bounds(frame, rule, score="s", loss=loss)
     assert added.npartitions == frame.npartitions
     assert list(added.columns) == [*rows.columns, "lower", "upper", "probability"]
-    found = added.compute()
-    pd.testing.assert_frame_equal(found[list(rows.columns)], frame.compute())
-    known = rows.s.notna().to_numpy()
+    computed = added.compute()
+    pd.testing.assert_frame_equal(computed[list(rows.columns)], frame.compute())
+    complete = rows.s.notna().to_numpy()
     np.testing.assert_array_equal(
-        found[["lower", "upper"]].to_numpy()[known], rule.bounds(rows.s[known])
+        computed[["lower", "upper"]].to_numpy()[complete], rule.bounds(rows.s[complete])
     )
     np.testing.assert_array_equal(
-        found.probability[known], rule.probability(rows.s[known], loss)
+        computed.probability[complete], rule.probability(rows.s[complete], loss)
     )
-    assert found[["lower", "upper", "probability"]][~known].isna().all(axis=None)
+    assert computed[["lower", "upper", "probability"]][~complete].isna().all(axis=None)
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
@@ -510,18 +510,18 @@ def test_bounds_of_groups_are_those_of_the_rule_set(tmp_path):
     fit_table(framed(rows), **NAMES, by="g").save(tmp_path / "rules.abers")
     saved = abers.load(tmp_path / "rules.abers")
     rows.loc[[0, 599], "g"] = [None, "never seen"]
-    found = add_bounds(framed(rows), saved, prefix="p_").compute()
-    known = saved.bounds(rows.s, rows.g)
-    np.testing.assert_array_equal(found[["p_lower", "p_upper"]], known)
+    computed = add_bounds(framed(rows), saved, prefix="p_").compute()
+    bounds = saved.bounds(rows.s, rows.g)
+    np.testing.assert_array_equal(computed[["p_lower", "p_upper"]], bounds)
 
 
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_any_saved_predictor_gives_its_own_numbers(name, tmp_path):
     predictor, scores = predictors(tmp_path)[name]
     rows = pd.DataFrame(scores, columns=[f"s{i}" for i in range(scores.shape[1])])
-    found = add_bounds(framed(rows), predictor, score=list(rows)).compute()
+    computed = add_bounds(framed(rows), predictor, score=list(rows)).compute()
     for column, expected in expected_columns(predictor, scores).items():
-        np.testing.assert_array_equal(found[column], expected)
+        np.testing.assert_array_equal(computed[column], expected)
 
 
 def test_bounds_are_lazy(tmp_path):
@@ -547,8 +547,8 @@ def test_bounds_stay_with_their_rows_whatever_is_read_of_a_file(chosen, tmp_path
     rule = abers.fit_rule(rows.s, rows.y)
     added = add_bounds(dd.read_parquet(tmp_path), rule, score="s")
     rows[["lower", "upper"]] = rule.bounds(rows.s)
-    found = added[chosen].compute().reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, rows[chosen].astype(found.dtypes))
+    computed = added[chosen].compute().reset_index(drop=True)
+    pd.testing.assert_frame_equal(computed, rows[chosen].astype(computed.dtypes))
 
 
 def test_missing_scores_may_be_an_error_when_bounds_are_computed():
@@ -567,8 +567,8 @@ def test_processes_give_the_same_rule(cluster, tmp_path):
     assert_same(rule, local, tmp_path)
     rules = fit_rules(frame, **NAMES, by="g")
     assert rules == abers.fit_rules(rows.s, rows.y, rows.g)
-    found = add_bounds(frame, rule, score="s").compute()
-    np.testing.assert_array_equal(found[["lower", "upper"]], local.bounds(rows.s))
+    computed = add_bounds(frame, rule, score="s").compute()
+    np.testing.assert_array_equal(computed[["lower", "upper"]], local.bounds(rows.s))
     read_by = frame.map_partitions(lambda _: os.getpid(), meta=("pid", int)).compute()
     assert set(read_by) <= set(cluster.run(os.getpid).values())
 
@@ -588,9 +588,9 @@ def n_tasks(client):
 
 def wait_until(holds):
     end = time.monotonic() + 30
-    while not (found := holds()) and time.monotonic() < end:
+    while not (held := holds()) and time.monotonic() < end:
         time.sleep(0.05)
-    return found
+    return held
 
 
 def test_nothing_stays_on_the_cluster(cluster):

@@ -38,8 +38,8 @@ def df(spark, rows):
 
 def read(frame, *names):
     """Return columns in the order of rows."""
-    found = sorted(frame.select("i", *names).collect())
-    return [list(column) for column in zip(*found, strict=True)][1:]
+    rows = sorted(frame.select("i", *names).collect())
+    return [list(column) for column in zip(*rows, strict=True)][1:]
 
 
 def executed_plan(frame):
@@ -81,11 +81,11 @@ def test_bounds_at_and_beside_every_threshold_are_those_of_the_rule(spark, score
     ends = rule.thresholds
     with np.errstate(over="ignore"):  # the neighbour of the largest is infinite
         beside = [np.nextafter(ends, -math.inf), ends, np.nextafter(ends, math.inf)]
-    asked = [*scores, -0.0, *np.concatenate(beside).tolist()]
-    df = spark.createDataFrame(list(enumerate(asked)), "i int, s double")
+    queries = [*scores, -0.0, *np.concatenate(beside).tolist()]
+    df = spark.createDataFrame(list(enumerate(queries)), "i int, s double")
     lower, upper, probability = read(add_bounds(df, rule, score="s"), *NAMES)
-    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(asked))
-    assert np.array_equal(probability, rule.probability(asked))
+    assert np.array_equal(np.transpose([lower, upper]), rule.bounds(queries))
+    assert np.array_equal(probability, rule.probability(queries))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_any_saved_predictor_gives_its_own_numbers(spark, name, tmp_path):
     numbered = [(i, *row) for i, row in enumerate(scores.tolist())]
     df = spark.createDataFrame(numbered, ["i", *names])
     expected = expected_columns(predictor, scores)
-    found = read(add_bounds(df, predictor, score=names), *expected)
-    assert found == [column.tolist() for column in expected.values()]
+    predictions = read(add_bounds(df, predictor, score=names), *expected)
+    assert predictions == [column.tolist() for column in expected.values()]
 
 
 def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):

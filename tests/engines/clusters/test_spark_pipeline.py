@@ -82,8 +82,8 @@ def test_any_saved_predictor_is_a_stage(spark, name, tmp_path):
     shape = scores if scores.shape[1] > 1 else scores[:, 0]
     p = predictor.probability(shape)
     p = p if p.ndim > 1 else np.transpose([1 - p, p])
-    found = np.array([row.calibrated_probability.toArray() for row in complete])
-    assert np.array_equal(found, p)
+    probabilities = np.array([row.calibrated_probability.toArray() for row in complete])
+    assert np.array_equal(probabilities, p)
     bounds = [row.calibrated_bounds for row in complete]
     assert bounds == predictor.bounds(shape).tolist()
     predicted = [row.calibrated_prediction for row in complete]

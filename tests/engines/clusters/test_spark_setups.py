@@ -32,8 +32,8 @@ local = abers.fit_rule(scores, labels)
 assert abers.engines.spark.fit_rule(df, score="s", label="y") == local
 assert abers.engines.spark.fit_rule(df, score="s", label="y", n_parts=3) == local
 fit = abers.engines.spark.fit_table(df, score="s", label="y")
-found = abers.engines.spark.add_bounds(df, fit.rule, score="s").collect()
-assert [row.lower for row in found] == local.bounds(scores)[:, 0].tolist()
+rows = abers.engines.spark.add_bounds(df, fit.rule, score="s").collect()
+assert [row.lower for row in rows] == local.bounds(scores)[:, 0].tolist()
 folder = sys.argv[2]
 def noted(batches):
     import uuid

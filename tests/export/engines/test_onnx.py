@@ -42,8 +42,10 @@ def run(model, **inputs):
 
 def read(model, scores, **inputs):
     """Return lower, upper and probability of each score."""
-    found = run(model, score=np.asarray(scores, dtype=float), **inputs)
-    return np.column_stack([found[name] for name in ("lower", "upper", "probability")])
+    predictions = run(model, score=np.asarray(scores, dtype=float), **inputs)
+    return np.column_stack(
+        [predictions[name] for name in ("lower", "upper", "probability")]
+    )
 
 
 def facts(model):
@@ -73,10 +75,12 @@ def test_float32_is_read_as_the_same_double(kind):
         infinity = np.float32(np.inf)
         beside = [np.nextafter(nearest, s * infinity) for s in (-1, 1)]
     scores = np.concatenate((nearest, *beside))
-    found = run(to_onnx(rule, dtype="float32"), score=scores)
+    predictions = run(to_onnx(rule, dtype="float32"), score=scores)
     assert (
         mismatches(
-            np.column_stack([found[k] for k in ("lower", "upper", "probability")]),
+            np.column_stack(
+                [predictions[k] for k in ("lower", "upper", "probability")]
+            ),
             answers(rule, scores.astype(float)),
         )
         == 0
@@ -90,9 +94,9 @@ def test_few_rows(scores):
 
 
 def test_nan_has_no_answer():
-    found = read(to_onnx(RULES["rare"]), [NAN, 0.5, -NAN])
-    assert np.isnan(found[[0, 2]]).all()
-    assert mismatches(found[1], answers(RULES["rare"], [0.5])) == 0
+    predictions = read(to_onnx(RULES["rare"]), [NAN, 0.5, -NAN])
+    assert np.isnan(predictions[[0, 2]]).all()
+    assert mismatches(predictions[1], answers(RULES["rare"], [0.5])) == 0
 
 
 def test_a_million_steps():
@@ -128,13 +132,15 @@ def test_rules_for_groups(dtype):
     model = to_onnx(found_rules, dtype=dtype)
     for group in (*found_rules, "unseen", ""):
         groups = np.full(scores.size, group, dtype=object)
-        found = run(model, score=scores, group=groups)
-        found = np.column_stack([found[k] for k in ("lower", "upper", "probability")])
+        outputs = run(model, score=scores, group=groups)
+        outputs = np.column_stack(
+            [outputs[k] for k in ("lower", "upper", "probability")]
+        )
         exact = scores.astype(float)
         expected = np.column_stack(
             (found_rules.bounds(exact, groups), found_rules.probability(exact, groups))
         )
-        assert mismatches(found, expected) == 0, group
+        assert mismatches(outputs, expected) == 0, group
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
@@ -142,33 +148,37 @@ def test_groups_that_are_integers_and_nan():
     rng = np.random.default_rng(0)
     scores, groups = rng.random(400), rng.integers(-2, 2, 400) * 2**40
     found_rules = abers.fit_rules(scores, rng.random(400) < scores, groups, minimum=9)
-    asked = np.r_[scores, NAN]
+    queries = np.r_[scores, NAN]
     by = np.r_[groups[:-1], 12345, groups[0]]
-    found = read(to_onnx(found_rules), asked, group=by)
+    predictions = read(to_onnx(found_rules), queries, group=by)
     expected = np.column_stack(
         (
             found_rules.bounds(scores, by[:-1]),
             found_rules.probability(scores, by[:-1]),
         )
     )
-    assert mismatches(found[:-1], expected) == 0
-    assert np.isnan(found[-1]).all()
+    assert mismatches(predictions[:-1], expected) == 0
+    assert np.isnan(predictions[-1]).all()
 
 
 def test_groups_that_share_the_pooled_rule():
     scores, labels = [1.0, 2.0, 3.0], [0, 1, 0]
     few = abers.fit_rules(scores, labels, ["a", "b", "b"], minimum=30)
-    found = read(to_onnx(few), scores, group=np.array(["a", "b", "c"], dtype=object))
-    assert mismatches(found, answers(few[None], scores)) == 0
+    predictions = read(
+        to_onnx(few), scores, group=np.array(["a", "b", "c"], dtype=object)
+    )
+    assert mismatches(predictions, answers(few[None], scores)) == 0
 
 
 @pytest.mark.parametrize("kind", STACKED)
 def test_every_kind_of_stacked_rule(kind):
     rule, scores = STACKED[kind]
     outside = [NAN, -0.1, 1.1] if rule.reads == "probability" else [NAN]
-    found = read(to_onnx(rule), np.r_[scores, outside])
-    assert largest_difference(found[: scores.size], answers(rule, scores)) <= 1e-12
-    assert np.isnan(found[scores.size :]).all()
+    predictions = read(to_onnx(rule), np.r_[scores, outside])
+    assert (
+        largest_difference(predictions[: scores.size], answers(rule, scores)) <= 1e-12
+    )
+    assert np.isnan(predictions[scores.size :]).all()
 
 
 @pytest.mark.parametrize("kind", PAIRS)
@@ -184,8 +194,8 @@ def test_more_than_two_classes(kind):
     wrong = [[NAN, 0.5, 0.5]]
     if calibrator.reads == "probability":
         wrong += [[-0.1, 0.6, 0.5], [0.5, 0.4, 0.3]]
-    found = run(to_onnx(calibrator), score=np.r_[rows, wrong])
-    found = np.stack([found[n] for n in ("lower", "upper", "probability")], axis=-1)
-    assert np.isnan(found[len(rows) :]).all()
+    outputs = run(to_onnx(calibrator), score=np.r_[rows, wrong])
+    outputs = np.stack([outputs[n] for n in ("lower", "upper", "probability")], axis=-1)
+    assert np.isnan(outputs[len(rows) :]).all()
     expected = all_answers(calibrator, rows)
-    assert largest_difference(found[: len(rows)], expected) <= 1e-12
+    assert largest_difference(outputs[: len(rows)], expected) <= 1e-12

@@ -22,9 +22,9 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(PAGE.read_text())
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh"]
 FILES = {
-    found[1]: text
+    named[1]: text
     for _, text in BLOCKS
-    if (found := re.match(r"(?://|#) (\w+\.\w+)\n", text))
+    if (named := re.match(r"(?://|#) (\w+\.\w+)\n", text))
 }
 
 
@@ -57,10 +57,10 @@ def run(folder, program, **environment):
 def check(folder, rows):
     """Compare rows of id, lower, upper and probability with the rule's own."""
     scores = np.loadtxt(folder / "new.csv", delimiter=",")[:, 1]
-    found = np.array(rows, dtype=float)
-    assert np.array_equal(found[:, 0], np.arange(scores.size))
+    numbers = np.array(rows, dtype=float)
+    assert np.array_equal(numbers[:, 0], np.arange(scores.size))
     rule = abers.load(folder / "rule.abers")
-    assert mismatches(found[:, 1:], answers(rule, scores)) == 0
+    assert mismatches(numbers[:, 1:], answers(rule, scores)) == 0
 
 
 def test_postgresql(folder):
@@ -96,13 +96,13 @@ def test_a_service_in_java(folder):
         port = str(free.getsockname()[1])
     service = subprocess.Popen([path_of("java"), "Service", port], cwd=folder)
     try:
-        found = [asked(port, score) for score in (0.25, -1.5, "NaN")]
+        replies = [asked(port, score) for score in (0.25, -1.5, "NaN")]
     finally:
         service.terminate()
         service.wait()
     expected = abers.load(folder / "rule.abers").probability([0.25, -1.5])
-    assert found[:2] == expected.tolist()
-    assert np.isnan(found[2])
+    assert replies[:2] == expected.tolist()
+    assert np.isnan(replies[2])
 
 
 def asked(port, score):

@@ -61,9 +61,11 @@ def test_every_kind_of_stacked_rule(program, kind):
     assert mismatches(exact, answers_of_steps(rule, beside)) == 0
     program.is_stacked = True
     outside = [NAN, -0.1, 1.1] if rule.reads == "probability" else [NAN]
-    found = program.answers(rule, np.r_[scores, outside])
-    assert largest_difference(found[: scores.size], answers(rule, scores)) <= 1e-12
-    assert np.isnan(found[scores.size :]).all()
+    predictions = program.answers(rule, np.r_[scores, outside])
+    assert (
+        largest_difference(predictions[: scores.size], answers(rule, scores)) <= 1e-12
+    )
+    assert np.isnan(predictions[scores.size :]).all()
 
 
 def test_a_hundred_thousand_scores(program):
@@ -79,17 +81,17 @@ def test_few_rows(program, scores):
 
 
 def test_nan_has_no_answer(program):
-    found = program.answers(RULES["rare"], [NAN, 0.5, -NAN])
-    assert np.isnan(found[[0, 2]]).all()
-    assert mismatches(found[1], answers(RULES["rare"], [0.5])) == 0
+    predictions = program.answers(RULES["rare"], [NAN, 0.5, -NAN])
+    assert np.isnan(predictions[[0, 2]]).all()
+    assert mismatches(predictions[1], answers(RULES["rare"], [0.5])) == 0
 
 
 def test_a_million_steps_are_in_a_file_beside_the_code(program):
     rule = rule_of(1_000_000)
     scores = probes(rule)[::7]
-    found = program.answers(rule, scores)
+    predictions = program.answers(rule, scores)
     assert (program.folder / "Served.bin").stat().st_size == 32_000_000
-    assert mismatches(found, answers(rule, scores)) == 0
+    assert mismatches(predictions, answers(rule, scores)) == 0
 
 
 def test_many_steps_are_within_the_code(program):
@@ -104,9 +106,9 @@ def test_many_steps_are_within_the_code(program):
 def test_optimised_c_has_the_same_bits(option, tmp_path):
     program = CProgram(tmp_path, [*STRICT, "-march=native", option])
     scores = np.r_[probes(RULES["denormal"]), NAN]
-    found = program.answers(RULES["denormal"], scores)
-    assert mismatches(found[:-1], answers(RULES["denormal"], scores[:-1])) == 0
-    assert np.isnan(found[-1]).all()
+    predictions = program.answers(RULES["denormal"], scores)
+    assert mismatches(predictions[:-1], answers(RULES["denormal"], scores[:-1])) == 0
+    assert np.isnan(predictions[-1]).all()
 
 
 @pytest.mark.parametrize("option", ["-ffast-math", "-Ofast", "-ffinite-math-only"])
@@ -148,12 +150,12 @@ def test_javascript_refuses_what_is_no_number(score, tmp_path):
 def test_calibrators_of_several_models_or_classes(kind, tmp_path):
     calibrator, rows = CALIBRATORS[kind]
     missing = np.full((1, rows.shape[1]), NAN)
-    found = CalibratorProgram(tmp_path).answers(calibrator, np.r_[rows, missing])
-    assert np.isnan(found[-1]).all()
-    expected = all_answers(calibrator, rows).reshape(found[:-1].shape)
-    assert largest_difference(found[:-1], expected) <= 1e-12
+    predictions = CalibratorProgram(tmp_path).answers(calibrator, np.r_[rows, missing])
+    assert np.isnan(predictions[-1]).all()
+    expected = all_answers(calibrator, rows).reshape(predictions[:-1].shape)
+    assert largest_difference(predictions[:-1], expected) <= 1e-12
     if kind.startswith("pooled"):
-        assert mismatches(found[:-1], expected) == 0
+        assert mismatches(predictions[:-1], expected) == 0
 
 
 def test_many_rows_of_several_models_are_in_a_file_beside_the_code(tmp_path):
@@ -162,6 +164,6 @@ def test_many_rows_of_several_models_are_in_a_file_beside_the_code(tmp_path):
     labels = rng.random(60_000) < 1 / (1 + np.exp(-scores))
     rule = abers.rules.fit_pooled_rule(scores, labels, folds)
     new = np.r_[rng.normal(size=(100_000, 5)), np.tile(EDGES, (5, 1)).T]
-    found = CalibratorProgram(tmp_path).answers(rule, new)
+    predictions = CalibratorProgram(tmp_path).answers(rule, new)
     assert (tmp_path / "Served.bin").exists()
-    assert mismatches(found, answers(rule, new)) == 0
+    assert mismatches(predictions, answers(rule, new)) == 0

@@ -29,15 +29,15 @@ def test_every_kind_of_rule(database, kind):
     """At each threshold, beside it, at the edges of doubles, and in between."""
     rule = RULES[kind]
     scores = probes(rule)
-    found = database.answers(rule, scores.tolist())
-    assert mismatches(found, answers(rule, scores)) == 0
+    predictions = database.answers(rule, scores.tolist())
+    assert mismatches(predictions, answers(rule, scores)) == 0
 
 
 def test_a_hundred_thousand_scores(database):
     rule = RULES["middling"]
     scores = np.random.default_rng(0).normal(size=100_000)
-    found = database.answers(rule, scores.tolist())
-    assert mismatches(found, answers(rule, scores)) == 0
+    predictions = database.answers(rule, scores.tolist())
+    assert mismatches(predictions, answers(rule, scores)) == 0
 
 
 @pytest.mark.parametrize("kind", STACKED)
@@ -47,28 +47,28 @@ def test_every_kind_of_stacked_rule(database, kind):
         with pytest.raises(InvalidParameter, match="must have single precision"):
             database.answers(rule, scores.tolist())
         return
-    found = database.answers(rule, [*scores.tolist(), NAN, None])
-    assert np.isnan(found[-2:]).all()
-    assert largest_difference(found[:-2], answers(rule, scores)) <= 1e-12
+    predictions = database.answers(rule, [*scores.tolist(), NAN, None])
+    assert np.isnan(predictions[-2:]).all()
+    assert largest_difference(predictions[:-2], answers(rule, scores)) <= 1e-12
 
 
 def test_what_is_no_probability_has_no_stacked_answer(database):
     rule, _ = STACKED["probability"]
-    found = database.answers(rule, [-0.1, 1.1, float("inf"), float("-inf")])
-    assert np.isnan(found).all()
+    predictions = database.answers(rule, [-0.1, 1.1, float("inf"), float("-inf")])
+    assert np.isnan(predictions).all()
 
 
 def test_nan_and_null_have_no_answer(database):
     scores = [None, 0.5, NAN, None]
-    found = database.answers(RULES["rare"], scores)
-    assert np.isnan(found[[0, 2, 3]]).all()
-    assert mismatches(found[[1]], answers(RULES["rare"], [0.5])) == 0
+    predictions = database.answers(RULES["rare"], scores)
+    assert np.isnan(predictions[[0, 2, 3]]).all()
+    assert mismatches(predictions[[1]], answers(RULES["rare"], [0.5])) == 0
 
 
 @pytest.mark.parametrize("scores", [[], [0.5]], ids=["no row", "one row"])
 def test_few_rows(database, scores):
-    found = database.answers(RULES["rare"], scores)
-    assert mismatches(found, answers(RULES["rare"], scores)) == 0
+    predictions = database.answers(RULES["rare"], scores)
+    assert mismatches(predictions, answers(RULES["rare"], scores)) == 0
 
 
 GROUPS = ["north", "south", "it's", 'a "b" \\', "North", "south ", "mars", "", None]
@@ -84,15 +84,15 @@ def test_groups_are_answered_as_by_the_rule_set(database):
     expected = np.column_stack(
         (made.bounds(repeated, groups), made.probability(repeated, groups))
     )
-    found = database.answers(made, repeated.tolist(), groups.tolist())
-    assert mismatches(found, expected) == 0
+    predictions = database.answers(made, repeated.tolist(), groups.tolist())
+    assert mismatches(predictions, expected) == 0
 
 
 def test_a_rule_set_without_a_group_of_its_own(database):
     scores, labels = [1.0, 2.0, 3.0], [0, 1, 0]
     made = abers.fit_rules(scores, labels, ["a", "a", "b"], minimum=30)
-    found = database.answers(made, scores, ["a", "b", None])
-    assert mismatches(found, answers(made[None], scores)) == 0
+    predictions = database.answers(made, scores, ["a", "b", None])
+    assert mismatches(predictions, answers(made[None], scores)) == 0
 
 
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
@@ -129,12 +129,12 @@ def test_one_score_by_an_index(database):
         database.set_up(rule)
         text = to_sql(rule, "postgres", **NO_GROUP).query_of_one
         database.execute(f"PREPARE of_one (double precision) AS {text}", [])
-        asked = [*map(repr, scores.tolist()), "NaN"]
-        found = [database.rows(f"EXECUTE of_one('{x}')")[0] for x in asked]
+        literals = [*map(repr, scores.tolist()), "NaN"]
+        rows = [database.rows(f"EXECUTE of_one('{x}')")[0] for x in literals]
         plan = "\n".join(
             row[0] for row in database.rows("EXPLAIN EXECUTE of_one(0.25)")
         )
         assert "Index Scan" in plan
         database.execute("DEALLOCATE of_one", [])
-        assert found[-1] == (None, None, None)
-        assert largest_difference(found[:-1], answers(rule, scores)) <= 1e-12
+        assert rows[-1] == (None, None, None)
+        assert largest_difference(rows[:-1], answers(rule, scores)) <= 1e-12

@@ -61,7 +61,7 @@ NOTHING_MORE = {"schema_version": 1, "n_missing": 0, "page": None}
 NOTHING_MORE |= {"notes": [], "warnings": []}
 
 
-def judged(answer, expected):
+def assert_contains(answer, expected):
     """Assert that all numbers are there, to the last bit; return the rest."""
     assert answer.code == 0, answer.err
     document = json.loads(answer.out)
@@ -82,7 +82,7 @@ def test_numbers_of_rules_for_groups_are_those_of_the_library(run, folder, fresh
         before=fresh["before"],
     )
     assert len(expected.groups) == 13
-    rest = judged(answer, expected.to_dict())
+    rest = assert_contains(answer, expected.to_dict())
     assert rest.pop("sha256") == sha256_of(folder / "set.abers")
     assert rest == NOTHING_MORE
     assert answer.err == ""
@@ -102,7 +102,7 @@ def test_the_page_compares_methods_on_a_sample_and_says_so(run, folder, fresh):
         comparison=replace(compared, how=how),
         name="mine",
     )
-    assert judged(answer, expected.to_dict())["page"] == "page.html"
+    assert assert_contains(answer, expected.to_dict())["page"] == "page.html"
     text = (folder / "page.html").read_text()
     assert how in text
     assert "Of &lt;mine&gt;" in text
@@ -194,7 +194,7 @@ def test_a_column_of_probabilities_is_judged_without_a_rule(run, folder, fresh):
     kept = rows.dropna()
     expected = abers.evaluate(None, kept["p"], kept["fate"], pos_label="won").to_dict()
     expected["classes"] = [None, "won"]  # the command reads labels as 0 and 1
-    assert judged(answer, expected)["n_missing"] == 2
+    assert assert_contains(answer, expected)["n_missing"] == 2
 
 
 def test_label_column_and_positive_label_are_those_of_the_fit(run, folder, fresh):

@@ -47,8 +47,8 @@ def wrapped(model, X, y):
 WRAPPERS = list(wrapped(LogisticRegression(), *DATA[2]))
 
 
-def said(model, reads, X):
-    """What the models say, side by side."""
+def responses(model, reads, X):
+    """Return the responses of the models, side by side."""
     if reads == "probability":
         return np.hstack([each.predict_proba(X) for each in model.estimators_])
     return np.column_stack([each.decision_function(X) for each in model.estimators_])
@@ -66,7 +66,7 @@ def test_the_file_of_a_classifier_predicts_its_bits(
     path = tmp_path / "calibrator.abers"
     fitted.calibrator_.save(path, {"model": "v7"})
     loaded = abers.load(path)
-    scores = said(fitted, loaded.reads, X[NEW])
+    scores = responses(fitted, loaded.reads, X[NEW])
     table = fitted.predict_proba(X[NEW])
     np.testing.assert_array_equal(
         loaded.probability(scores), table[:, 1] if n_classes == 2 else table
@@ -88,7 +88,7 @@ def test_the_file_of_a_classifier_predicts_its_bits(
 def test_the_second_class_alone_is_enough_where_the_two_add_up_to_one(name, wrapper):
     X, y = DATA[2]
     fitted = wrapped(MODELS[name], X, y)[wrapper].fit(X[FIT], y[FIT])
-    columns = said(fitted, "probability", X[NEW])
+    columns = responses(fitted, "probability", X[NEW])
     p = fitted.predict_proba(X[NEW])[:, 1]
     calibrator = fitted.calibrator_
     np.testing.assert_array_equal(calibrator.probability(columns[:, 1::2]), p)

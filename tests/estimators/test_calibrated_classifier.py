@@ -49,8 +49,8 @@ def as_read_by(fitted, stacked):
     return read.with_classes(of_fit.classes)
 
 
-def said(model, rows):
-    """What a fitted model says, rounded as one hears it, and of what kind."""
+def responses(model, rows):
+    """Return the kind and the rounded responses of a fitted model."""
     if not hasattr(model, "predict_proba"):
         margins = model.decision_function(rows)
         return "margin", np.apply_along_axis(single, 0, margins)
@@ -71,7 +71,7 @@ def by_hand(model, y, pairs, weights=None):
     for fold, (train, hold) in enumerate(pairs):
         fit = {} if weights is None else {"sample_weight": weights[train]}
         trained.append(clone(model).fit(X[train], y[train], **fit))
-        kind, columns = said(trained[-1], X[hold])
+        kind, columns = responses(trained[-1], X[hold])
         scores.append(columns)
         folds += [fold] * len(hold)
     held = np.concatenate([hold for _, hold in pairs])
@@ -98,7 +98,7 @@ def test_it_is_the_stacked_rule_of_all_out_of_fold_scores(model, y):
     trained, pooled, _ = by_hand(model, y, PAIRS)
     assert fitted.calibrator_ == as_read_by(fitted, pooled)
     assert fitted.weights_ == pooled.weights
-    new = np.stack([said(each, X)[1] for each in trained], axis=1)
+    new = np.stack([responses(each, X)[1] for each in trained], axis=1)
     np.testing.assert_array_equal(
         fitted.predict_proba(X), table(pooled.probability(new))
     )
@@ -114,8 +114,8 @@ def test_without_an_ensemble_one_more_model_predicts_alone(model, y):
     tagged = stacked.with_metadata({"abers:out-of-fold": "yes"})  # by other models
     assert fitted.calibrator_ == as_read_by(fitted, tagged)
     (alone,) = fitted.estimators_
-    _, new = said(clone(model).fit(X, y), X)
-    np.testing.assert_array_equal(said(alone, X)[1], new)
+    _, new = responses(clone(model).fit(X, y), X)
+    np.testing.assert_array_equal(responses(alone, X)[1], new)
     np.testing.assert_array_equal(fitted.predict_bounds(X), stacked.bounds(new))
 
 
@@ -125,7 +125,7 @@ def test_a_frozen_model_gets_the_stacked_calibrator_of_its_scores(model, y):
     """To the bit, from all rows."""
     prefit = clone(model).fit(X[:100], y[:100])
     fitted = abers.CalibratedClassifier(FrozenEstimator(prefit)).fit(X, y)
-    kind, scores = said(prefit, X)
+    kind, scores = responses(prefit, X)
     calibrator = abers.StackedCalibrator(scores=kind).fit(scores, y)
     assert fitted.calibrator_ == as_read_by(fitted, calibrator.rule_)
     np.testing.assert_array_equal(

@@ -89,11 +89,16 @@ def test_a_group_of_a_rule_set_drifts_from_its_own_rule():
 
 
 @pytest.mark.parametrize(
-    ("said", "came", "small"),
+    ("predicted", "n_positives", "small"),
     [(0.01, 0, True), (0.04, 4, True), (0.01, 5, False), (0.06, 0, False)],
 )
-def test_a_group_is_small_if_few_came_and_few_were_expected(said, came, small):
-    for p, y in ((said, np.arange(100) < came), (1 - said, np.arange(100) >= came)):
+def test_a_group_is_small_if_few_came_and_few_were_expected(
+    predicted, n_positives, small
+):
+    for p, y in (
+        (predicted, np.arange(100) < n_positives),
+        (1 - predicted, np.arange(100) >= n_positives),
+    ):
         evaluated = evaluate(None, np.full(100, p), y, groups=["one"] * 100)
         assert evaluated.groups[0].small == small
 

@@ -147,16 +147,16 @@ def test_of_what_has_no_rule_nobody_can_tell(predictor):
 class Counting(GaussianNB):
     """Counts how often it is asked."""
 
-    asked = 0
+    n_calls = 0
 
     def predict_log_proba(self, X):
-        type(self).asked += 1
+        type(self).n_calls += 1
         return super().predict_log_proba(X)
 
 
 def test_each_inner_classifier_is_asked_once():
     X, y = learnt(300, 0)
     model = abers.CVAPClassifier(Counting(), cv=4, random_state=0).fit(X, y)
-    Counting.asked = 0
+    Counting.n_calls = 0
     evaluate(model, X, y)
-    assert Counting.asked == 4
+    assert Counting.n_calls == 4

@@ -39,11 +39,11 @@ before = peak()
 resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 resource.setrlimit(resource.RLIMIT_FSIZE, (MIB := 2**20, MIB))
 try:
-    said = f"{fit_table(path).n_rows} rows"
+    message = f"{fit_table(path).n_rows} rows"
 except AbersError as error:
-    said = str(error)
+    message = str(error)
 assert peak() - before < most, (peak() - before) / MIB
-print(said)
+print(message)
 """
 
 

@@ -96,7 +96,7 @@ def test_a_service_in_java(folder):
         port = str(free.getsockname()[1])
     service = subprocess.Popen([path_of("java"), "Service", port], cwd=folder)
     try:
-        replies = [asked(port, score) for score in (0.25, -1.5, "NaN")]
+        replies = [reply_of(port, score) for score in (0.25, -1.5, "NaN")]
     finally:
         service.terminate()
         service.wait()
@@ -105,7 +105,7 @@ def test_a_service_in_java(folder):
     assert np.isnan(replies[2])
 
 
-def asked(port, score):
+def reply_of(port, score):
     """Ask the service, which may not have started yet."""
     address = f"http://127.0.0.1:{port}/probability?score={score}"
     for _ in range(100):

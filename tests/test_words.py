@@ -207,11 +207,13 @@ def test_pages_read_as_written_in_english(page):
     assert translated(page.read_text()) == []
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "src").rglob("*.py")), ids=lambda f: f.stem
-)
-def test_docstrings_and_comments_read_as_written_in_english(file):
-    assert [phrase for text in prose_of(file) for phrase in translated(text)] == []
+def test_docstrings_and_comments_read_as_written_in_english():
+    assert [
+        f"{file.relative_to(ROOT)}: {phrase}"
+        for file in sorted((ROOT / "src").rglob("*.py"))
+        for text in prose_of(file)
+        for phrase in translated(text)
+    ] == []
 
 
 BAD = (

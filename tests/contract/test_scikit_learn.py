@@ -1,7 +1,5 @@
 """scikit-learn's own checks of estimators: nothing excused that is ours to keep."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -29,6 +27,14 @@ CALIBRATORS = [
     abers.BetaCalibrator(),
     abers.TemperatureCalibrator(),
     abers.StackedCalibrator(),
+]
+# Any two values of two options come together here or in the defaults, above.
+OPTIONS = [
+    {"merge": "pooled", "ensemble": True, "multiclass": "ovo"},
+    {"merge": "pooled", "ensemble": True, "multiclass": "ovr"},
+    {"merge": "pooled", "ensemble": False, "multiclass": "auto"},
+    {"merge": "minimax", "ensemble": False, "multiclass": "ovo"},
+    {"merge": "minimax", "ensemble": False, "multiclass": "ovr"},
 ]
 # A row of weight 2 falls on one side of a random split; two copies may not.
 RANDOM_SPLIT = {
@@ -137,18 +143,7 @@ def excused_of_regressors(estimator):
 @parametrize_with_checks(
     [
         *(abers.CVAPClassifier(model, cv=3) for model in MODELS),
-        *(
-            abers.CVAPClassifier(
-                GaussianNB(),
-                cv=3,
-                merge=merge,
-                ensemble=ensemble,
-                multiclass=multiclass,
-            )
-            for merge, ensemble, multiclass in product(
-                ("pooled", "minimax"), (True, False), ("auto", "ovo", "ovr")
-            )
-        ),
+        *(abers.CVAPClassifier(GaussianNB(), cv=3, **some) for some in OPTIONS),
         *(abers.CalibratedClassifier(model, cv=3) for model in MODELS),
         abers.CalibratedClassifier(GaussianNB(), cv=3, ensemble=False),
         *(abers.IVAPClassifier(model) for model in MODELS),

@@ -189,7 +189,11 @@ class Predictions:
             for table in (getattr(self, name),)
         }
         labels = self.labels[rows] if self.labels.size else self.labels
-        return replace(self, labels=labels, by_fold=(), **tables)
+        by_fold = tuple(
+            each._replace(scores=tuple(scores[rows] for scores in each.scores))
+            for each in self.by_fold
+        )
+        return replace(self, labels=labels, by_fold=by_fold, **tables)
 
     def against_rest(self, place: int) -> Predictions:
         """Return two-class predictions of one class against the rest."""

@@ -27,11 +27,11 @@ from abers.core.inverted import (
     effective_sizes,
     mann_whitney_of_diagram,
 )
-from abers.core.merging import LOSSES
-from abers.core.predictions import TWO, FoldScores
+from abers.core.merging import LOSSES, MINIMAX
+from abers.core.predictions import TWO
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.errors import InvalidData, InvalidParameter, InvalidType
+from abers.errors import InvalidParameter, InvalidType
 from abers.evaluation.calibration_tests import holm
 from abers.evaluation.change import (
     Samples,
@@ -39,9 +39,9 @@ from abers.evaluation.change import (
     error_if_unchanged,
     most_draws,
 )
-from abers.evaluation.counts import bin_of, diagram_of
+from abers.evaluation.counts import bin_of, diagram_of, length_of, positive_weights
 from abers.evaluation.drift import population_stability_index, stability_noise
-from abers.evaluation.in_sample import in_sample, were_fitted
+from abers.evaluation.in_sample import in_sample
 from abers.evaluation.metrics import calibration_error_of
 from abers.evaluation.predictor import (
     gives_predictions,
@@ -50,7 +50,6 @@ from abers.evaluation.predictor import (
     unwrapped,
 )
 from abers.formatting import as_json, group_name
-from abers.storage.fingerprint import TAG
 from abers.thresholds import (
     ECE_BINS,
     FEW_EVENTS,
@@ -66,11 +65,9 @@ if TYPE_CHECKING:
 
     from abers.choices import LossName
     from abers.core.group_names import Group
-    from abers.core.predictions import Predictions
+    from abers.core.predictions import FoldScores, Predictions
     from abers.evaluation.change import Change, ScoreInterval
-    from abers.validation import FloatArray, IntArray, LabelArray
-
-    Places = IntArray | slice  # of rows
+    from abers.validation import FloatArray
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
 AT_MOST, AT_LEAST = "at most", "at least"
@@ -315,133 +312,51 @@ def check(
     """
     _check_limits(max_psi=max_psi, max_ece=max_ece, alpha=alpha)
     validation.check_choice(loss, LOSSES, "loss")
-    subject = (
-        _of_rule(rule, scores, labels, pos_label)
-        if isinstance(rule, Rule | RuleSet)
-        else _of_model(rule, scores, labels, pos_label)
+    predictions, weights, names = _recent_rows(
+        rule,
+        scores,
+        labels,
+        groups=groups,
+        sample_weight=sample_weight,
+        loss=loss,
+        pos_label=pos_label,
     )
-    if subject.untested and groups is not None and not isinstance(rule, RuleSet):
-        msg = f"groups must be None, since they would be tested. {subject.untested}"
+    untested = _why_untested(rule, predictions)
+    if untested and groups is not None and not isinstance(rule, RuleSet):
+        msg = f"groups must be None, since they would be tested. {untested}"
         raise InvalidParameter(msg)
-    rows = _recent_rows(subject, None if labels is None else groups, sample_weight)
-    drift = _drift(subject, rows, max_psi)
+    drift = _drift(predictions, weights, max_psi)
     if labels is None:
-        return Check((drift,), rows.scores.size, alpha=alpha, untested=subject.untested)
-    by_group, overall = _strata(subject, rows, loss)
-    p = np.empty(rows.scores.size)
-    for stratum in overall or by_group:
-        p[stratum.places] = stratum.probabilities
-    summary = _summarise(p, rows.labels, rows.weights)
-    order = _order(rows, increasing=subject.increasing)
-    error = calibration_error_of(diagram_of(rows.labels, p, rows.weights))
-    if subject.untested:
+        return Check((drift,), predictions.n_rows, alpha=alpha, untested=untested)
+    ones, p = predictions.column()
+    if not untested:
+        p = _merged(predictions, loss)
+    error = calibration_error_of(diagram_of(ones, p, weights))
+    if untested:
         tested = _Tested()
-        fitted = subject.by_fold[0].n_rows if subject.by_fold else math.inf
-        of_error = _error_limit(error, p, rows, fitted, max_ece)
+        of_error = _error_limit(error, predictions, weights, max_ece)
     else:
-        tested = _tests(overall, by_group, rows, summary, alpha)
+        strata = _strata(rule, predictions, p, weights, names)
+        tested = _tests(strata, alpha, of_groups=isinstance(rule, RuleSet))
         rejected = any(finding.result == FAIL for finding in tested.findings)
-        of_error = _error(error, overall or by_group, max_ece, loss, rejected=rejected)
-    if subject.predictions is None:
-        fingerprint = rule.metadata.get(TAG)
-        seen = were_fitted(fingerprint, rows.scores, rows.labels)
-    else:
-        seen = in_sample(subject.predictions)
+        by_rule = strata if isinstance(rule, RuleSet) else strata[:1]
+        samples = [stratum.samples for stratum in by_rule]
+        of_error = _error(error, samples, max_ece, loss, rejected=rejected)
+    order = _order(rule, predictions, weights, untested)
+    summary = _summarise(p, ones, weights)
     return Check(
         findings=(drift, order, *tested.findings, of_error),
         n_rows=summary.n_rows,
         n_positives=summary.n_positives,
         mean_prediction=summary.mean_prediction,
         observed_rate=summary.observed_rate,
-        in_sample=seen,
+        in_sample=in_sample(predictions),
         groups=tested.groups,
         interval=tested.interval,
         alpha=alpha,
         approximate=tested.approximate,
-        untested=subject.untested,
+        untested=untested,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Subject:
-    """What is checked, with its scores and labels of all recent rows."""
-
-    rule: Rule | RuleSet | None  # None if there is no single one
-    scores: FloatArray
-    labels: LabelArray | None
-    by_fold: Sequence[FoldScores]
-    untested: str
-    predictions: Predictions | None = None  # of a model
-    probabilities: FloatArray | None = None  # None: as the rule predicts
-
-    @property
-    def increasing(self) -> bool:
-        return self.rule is None or self.rule.increasing
-
-
-def _of_rule(
-    rule: Rule | RuleSet, scores: ArrayLike, labels: Any, pos_label: Any
-) -> _Subject:
-    ones = None
-    if labels is not None:
-        ones, _ = validation.binary_labels(labels, pos_label)
-    column = validation.as_scores(scores)
-    pooled = rule.pooled if isinstance(rule, RuleSet) else rule
-    rules = [pooled]
-    if isinstance(rule, RuleSet):
-        rules += [*rule.rules.values(), *([] if rule.rest is None else [rule.rest])]
-    has_counts = all(each.cells is not None for each in rules)
-    return _Subject(
-        rule,
-        column,
-        ones,
-        [FoldScores((pooled,), (column,), pooled.n_rows)],
-        "" if has_counts else NO_TESTS.format(NO_COUNTS),
-    )
-
-
-def _of_model(model: Any, X: Any, labels: Any, pos_label: Any) -> _Subject:
-    """Predict by a calibrator, or a classifier that has one."""
-    predictions = _predicted(model, X, labels, pos_label)
-    untested = _why_untested(predictions)
-    ones, p = None, predictions.probabilities[:, -1]
-    if labels is not None:
-        ones, p = predictions.column()
-    by_fold = predictions.by_fold
-    if untested:
-        return _Subject(None, p, ones, by_fold, untested, predictions, p)
-    rule: Any = by_fold[0].fits[0]
-    given = p if predictions.guarantee is guarantees.STACKED else None
-    scores = by_fold[0].scores[0]
-    return _Subject(rule, scores, ones, by_fold, "", predictions, given)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _RecentRows:
-    """The rows with positive weight."""
-
-    scores: FloatArray
-    labels: NDArray[np.bool_]  # empty without labels
-    group_names: list[Group | None] | None
-    weights: FloatArray | None  # None: all are equal
-    kept: Places  # their positions among all rows
-
-    @property
-    def effective_size(self) -> float:
-        return effective_rows(self.weights, self.scores.size)
-
-    def weights_of(self, places: Places) -> FloatArray | None:
-        return None if self.weights is None else self.weights[places]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stratum:
-    """Recent rows to which one rule applies: all rows, or those of a group."""
-
-    name: Group | None
-    places: Places
-    probabilities: FloatArray
-    samples: Samples | None  # None if the rule has no counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,6 +393,15 @@ def _summarise(
 
 
 @dataclass(frozen=True, slots=True)
+class _Stratum:
+    """Recent rows to which one rule applies: all rows, or those of a group."""
+
+    name: Group | None
+    summary: _Summary
+    samples: Samples
+
+
+@dataclass(frozen=True, slots=True)
 class _Tested:
     findings: tuple[Finding, ...] = ()
     groups: tuple[GroupCheck, ...] = ()
@@ -485,9 +409,57 @@ class _Tested:
     approximate: bool = False
 
 
-def _predicted(predictor: Any, X: Any, labels: Any, pos_label: Any) -> Predictions:
-    """Predict with a calibrator, or a classifier that has one."""
+def _recent_rows(
+    rule: Any,
+    X: Any,
+    labels: Any,
+    *,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    loss: LossName,
+    pos_label: Any,
+) -> tuple[Predictions, FloatArray | None, list[Group | None] | None]:
+    """Predict the rows with weight; return their weights and groups, too."""
+    predictor, X = _calibrated(rule, X)
+    if labels is None:
+        if isinstance(predictor, RuleSet):
+            predictor = predictor.pooled
+        predictions = predictions_without_labels(predictor, X)
+        weights, kept = positive_weights(sample_weight, predictions.n_rows)
+        return predictions if kept is None else predictions.taken(kept), weights, None
+    n_rows = length_of(labels, "labels")
+    weights, kept = positive_weights(sample_weight, n_rows)
+    names: Any = None
+    if groups is not None:
+        names = as_groups(groups)
+        validation.check_length(len(names), n_rows, "groups", "scores")
+    predictions = predictions_of(
+        predictor,
+        X,
+        labels,
+        groups=names,
+        loss=loss,
+        counted=kept,
+        pos_label=pos_label,
+        name="scores",
+        label_name="labels",
+    )
+    if predictions.shown == 0:
+        msg = (
+            f"pos_label must be {predictions.classes[1]!r}, the class that the rule of "
+            f"this classifier is for; got {pos_label!r}. Leave it out."
+        )
+        raise InvalidParameter(msg)
+    if names is not None and kept is not None:
+        names = [names[row] for row in np.flatnonzero(kept)]
+    return predictions, weights, names
+
+
+def _calibrated(predictor: Any, X: Any) -> tuple[Any, Any]:
+    """Return the rule, calibrator or classifier to check, and X as it takes it."""
     predictor, X = unwrapped(predictor, X)
+    if isinstance(predictor, Rule | RuleSet):
+        return predictor, X
     if not hasattr(predictor, "predictions"):  # such as a BetaCalibrator
         predictor = getattr(predictor, "calibrator_", predictor)
     if not isinstance(predictor, Calibrator) and not gives_predictions(predictor):
@@ -496,20 +468,22 @@ def _predicted(predictor: Any, X: Any, labels: Any, pos_label: Any) -> Predictio
             f"has one, such as CalibratedClassifier; got a {type(predictor).__name__}."
         )
         raise InvalidType(msg)
-    if labels is None:
-        return predictions_without_labels(predictor, X)
-    predictions = predictions_of(predictor, X, labels, pos_label=pos_label)
-    if predictions.shown == 0:
-        msg = (
-            f"pos_label must be {predictions.classes[1]!r}, the class that the rule of "
-            f"this classifier is for; got {pos_label!r}. Leave it out."
-        )
-        raise InvalidParameter(msg)
-    return predictions
+    return predictor, X
 
 
-def _why_untested(predictions: Predictions) -> str:
+def _merged(predictions: Predictions, loss: LossName) -> FloatArray:
+    """Return the probabilities, merged from the bounds for this loss."""
+    bounds = predictions.column_bounds()
+    if bounds is None or predictions.guarantee is guarantees.STACKED:
+        return predictions.column().probabilities
+    return MINIMAX[loss](bounds[:, 0], bounds[:, 1])
+
+
+def _why_untested(rule: Any, predictions: Predictions) -> str:
     """Return why recent rows cannot be compared with those of the fit, or ""."""
+    if isinstance(rule, Rule | RuleSet):
+        has_counts = all(each.cells is not None for each in predictions.source.rules)
+        return "" if has_counts else NO_TESTS.format(NO_COUNTS)
     n_classes, by_fold = predictions.probabilities.shape[1], predictions.by_fold
     why = ""
     if n_classes > TWO or isinstance(predictions.classes[0], tuple):
@@ -534,10 +508,11 @@ def _why_untested(predictions: Predictions) -> str:
 
 
 def _error_limit(
-    error: float, p: FloatArray, rows: _RecentRows, n_fitted: float, limit: float
+    error: float, predictions: Predictions, weights: FloatArray | None, limit: float
 ) -> Finding:
     """Compare the calibration error with its limit and with noise."""
-    noise = _error_noise(p, rows, n_fitted)
+    p, by_fold = predictions.column().probabilities, predictions.by_fold
+    noise = _error_noise(p, weights, by_fold[0].n_rows if by_fold else math.inf)
     result, reason = PASS, ""
     if error > limit + noise:
         result = FAIL
@@ -547,71 +522,50 @@ def _error_limit(
     return Finding("ece", title, error, most, AT_MOST, result, reason, noise)
 
 
-def _error_noise(p: FloatArray, rows: _RecentRows, n_fitted: float) -> float:
+def _error_noise(p: FloatArray, weights: FloatArray | None, n_fitted: float) -> float:
     """Return the error that right probabilities exceed with probability 0.01.
 
     Each bin has its own normal difference. The fit varies like the recent rows.
     """
-    weights = rows.weights
     shares = np.full(p.size, 1 / p.size) if weights is None else weights / weights.sum()
-    by_row = shares**2 * p * (1 - p) * (1 + rows.effective_size / n_fitted)
+    n_rows = effective_rows(weights, p.size)
+    by_row = shares**2 * p * (1 - p) * (1 + n_rows / n_fitted)
     variances = np.bincount(bin_of(p), by_row, ECE_BINS)
     draws = np.random.default_rng(0).standard_normal((ERROR_DRAWS, ECE_BINS))
     errors = abs(draws) @ np.sqrt(variances)
     return float(np.quantile(errors, 1 - SIGNIFICANCE))
 
 
-def _recent_rows(
-    subject: _Subject, groups: ArrayLike | None, sample_weight: ArrayLike | None
-) -> _RecentRows:
-    """Check the columns, and drop the rows without weight."""
-    scores, labels, weights = subject.scores, subject.labels, None
-    names = None if groups is None else as_groups(groups)
-    for name, column in (("labels", labels), ("groups", names)):
-        if column is not None:
-            validation.check_length(len(column), scores.size, name, "scores")
-    kept: Places = slice(None)
-    if sample_weight is not None:
-        weights = validation.as_relative_weights(sample_weight, scores.size)
-        kept = np.flatnonzero(weights)
-        scores, weights = scores[kept], weights[kept]
-        names = None if names is None else [names[row] for row in kept]
-        if (weights == 1).all():
-            weights = None
-    ones = np.empty(0, np.bool_)
-    if labels is not None:
-        ones = validation.as_ones(labels[kept], takes_positive=True)
-    return _RecentRows(scores, ones, names, weights, kept)
-
-
-def _drift(subject: _Subject, rows: _RecentRows, limit: float) -> Finding:
+def _drift(
+    predictions: Predictions, weights: FloatArray | None, limit: float
+) -> Finding:
     """Compare the scores with those of the calibration; the largest of all classes."""
-    by_fold = subject.by_fold
+    by_fold = predictions.by_fold
     title, result, reason = "score drift (PSI)", PASS, ""
     if not by_fold or not all(set(each.fits) != {None} for each in by_fold):
         reason = "the model does not keep how its scores lay"
         return Finding("psi", title, math.nan, limit, AT_MOST, INCONCLUSIVE, reason)
-    indices = [_stability(scores, rows) for scores in by_fold]
+    indices = [_stability(scores, weights) for scores in by_fold]
     index = max(indices)
     noise = stability_noise(
-        rows.effective_size, by_fold[0].n_rows, level=SIGNIFICANCE / len(indices)
+        effective_rows(weights, predictions.n_rows),
+        by_fold[0].n_rows,
+        level=SIGNIFICANCE / len(indices),
     )
     if index > limit + noise:
         result = FAIL
         if len(indices) > 1:
-            model: Any = subject.predictions
-            reason = f"class {model.classes[indices.index(index)]!r}"
+            reason = f"class {predictions.classes[indices.index(index)]!r}"
     elif index > limit:
         result, reason = INCONCLUSIVE, "few rows"
     return Finding("psi", title, index, limit, AT_MOST, result, reason, noise)
 
 
-def _stability(by_fold: FoldScores, rows: _RecentRows) -> float:
+def _stability(by_fold: FoldScores, weights: FloatArray | None) -> float:
     """Measure the drift of one column of scores, or of those of all models together."""
     pairs = zip(by_fold.fits, by_fold.scores, strict=True)
     used = [(fit, scores) for fit, scores in pairs if fit is not None]
     quantiles = [fit.score_quantiles for fit, _ in used]
-    weights = rows.weights
     if len(used) == 1:
         shares = None
     else:
@@ -620,18 +574,24 @@ def _stability(by_fold: FoldScores, rows: _RecentRows) -> float:
         weights = None if weights is None else np.tile(weights, len(used))
     return population_stability_index(
         np.concatenate(quantiles),
-        np.concatenate([scores[rows.kept] for _, scores in used]),
+        np.concatenate([scores for _, scores in used]),
         sample_weight=weights,
         reference_weight=shares,
     )
 
 
-def _order(rows: _RecentRows, *, increasing: bool) -> Finding:
+def _order(
+    rule: Any, predictions: Predictions, weights: FloatArray | None, untested: str
+) -> Finding:
     """Test whether the score is inverted."""
-    sizes = None
-    if rows.weights is not None:
-        sizes = effective_sizes(rows.labels, rows.weights)
-    diagram = Diagram.from_rows(rows.scores, rows.labels, sample_weight=rows.weights)
+    labels, scores = predictions.column()
+    increasing, sizes = True, None
+    if not untested or isinstance(rule, Rule | RuleSet):
+        single: Any = predictions.by_fold[0].fits[0]
+        increasing, scores = single.increasing, predictions.by_fold[0].scores[0]
+    if weights is not None:
+        sizes = effective_sizes(labels, weights)
+    diagram = Diagram.from_rows(scores, labels, sample_weight=weights)
     test: Any = mann_whitney_of_diagram(diagram, sizes)
     auc = test.auc if increasing else 1 - test.auc
     result, reason = PASS, ""
@@ -646,63 +606,50 @@ def _order(rows: _RecentRows, *, increasing: bool) -> Finding:
 
 
 def _strata(
-    subject: _Subject, rows: _RecentRows, loss: LossName
-) -> tuple[list[_Stratum], list[_Stratum]]:
-    """Return the groups; and all rows as one stratum, if one rule applies to them."""
-    rule: Any = subject.rule
-    if isinstance(rule, RuleSet) and rows.group_names is None:
-        msg = "groups must be given to judge a rule set; pass the group of each row."
-        raise InvalidData(msg)
-
-    def stratum(name: Group | None, places: Places) -> _Stratum:
-        own = rule[name] if isinstance(rule, RuleSet) else rule
-        scores, labels = rows.scores[places], rows.labels[places]
-        if subject.probabilities is None:
-            p = own.probability(scores, loss)
-        else:
-            p = subject.probabilities[rows.kept][places]
-        if subject.untested:
-            return _Stratum(name, places, p, None)
-        weights = rows.weights_of(places)
-        cells: Any = own.cells
-        recent = cells_of_rows(cells.cuts, scores, labels, weights)
-        return _Stratum(name, places, p, Samples(cells, recent, own.increasing))
-
-    groups = rows_by_group(rows.group_names or ()).items()
-    by_group = [stratum(name, places) for name, places in groups]
-    if isinstance(rule, RuleSet):
-        return by_group, []
-    return by_group, [stratum(None, slice(None))]
+    rule: Any,
+    predictions: Predictions,
+    p: FloatArray,
+    weights: FloatArray | None,
+    names: list[Group | None] | None,
+) -> list[_Stratum]:
+    """Count the rows: all of them, if one rule applies to them, and each group."""
+    parts: list[tuple[Group | None, Any]] = [*rows_by_group(names or ()).items()]
+    if not isinstance(rule, RuleSet):
+        parts.insert(0, (None, slice(None)))
+    single: Any = predictions.by_fold[0].fits[0]
+    scores, labels = predictions.by_fold[0].scores[0], predictions.column().labels
+    strata = []
+    for name, rows in parts:
+        own: Any = rule[name] if isinstance(rule, RuleSet) else single
+        w = None if weights is None else weights[rows]
+        recent = cells_of_rows(own.cells.cuts, scores[rows], labels[rows], w)
+        summary = _summarise(p[rows], labels[rows], w)
+        samples = Samples(own.cells, recent, own.increasing)
+        strata.append(_Stratum(name, summary, samples))
+    return strata
 
 
-def _tests(
-    overall: Sequence[_Stratum],
-    by_group: Sequence[_Stratum],
-    rows: _RecentRows,
-    summary: _Summary,
-    alpha: float,
-) -> _Tested:
-    """Test all rows, if they share one rule, and each group, corrected for both."""
-    every = (*overall, *by_group)
-    samples = [stratum.samples for stratum in every if stratum.samples is not None]
-    most = most_draws(alpha, len(samples))
-    changes = [change_of(each, most_draws=most) for each in samples]
+def _tests(strata: Sequence[_Stratum], alpha: float, *, of_groups: bool) -> _Tested:
+    """Test all rows, the first stratum unless all are groups, and each group."""
+    most = most_draws(alpha, len(strata))
+    changes = [change_of(stratum.samples, most_draws=most) for stratum in strata]
     corrected = holm([change.p_value for change in changes]).tolist()
     approximate = any(change.approximate for change in changes)
-    n_overall = len(overall)
-    tested = zip(by_group, changes[n_overall:], corrected[n_overall:], strict=True)
+    every = zip(strata, changes, corrected, strict=True)
+    findings: tuple[Finding, ...] = ()
+    interval = None
+    if not of_groups:
+        overall, change, p = next(every)
+        findings = _overall(change, p, alpha, overall.summary.few)
+        interval = change.interval
     groups = tuple(
         sorted(
-            (_group(stratum, rows, change, p, alpha) for stratum, change, p in tested),
+            (_group(*each, alpha) for each in every),
             key=lambda group: (group.p_value, -group.n_rows),
         )
     )
-    findings: tuple[Finding, ...] = ()
-    if overall:
-        findings = _overall(changes[0], corrected[0], alpha, summary.few)
     if groups:
         findings += (_all_groups(groups, alpha),)
-    interval = changes[0].interval if overall else None
     return _Tested(findings, groups, interval, approximate)
 
 
@@ -741,13 +688,10 @@ def _all_groups(groups: Sequence[GroupCheck], alpha: float) -> Finding:
 
 
 def _group(
-    stratum: _Stratum, rows: _RecentRows, change: Change, p_value: float, alpha: float
+    stratum: _Stratum, change: Change, p_value: float, alpha: float
 ) -> GroupCheck:
     """Describe a group and its tests."""
-    places = stratum.places
-    summary = _summarise(
-        stratum.probabilities, rows.labels[places], rows.weights_of(places)
-    )
+    summary = stratum.summary
     result, _ = _result(p_value, alpha, summary.few)
     return GroupCheck(
         name=stratum.name,
@@ -770,14 +714,13 @@ def _result(p: float, alpha: float, few: str) -> tuple[str, str]:
 
 def _error(
     error: float,
-    strata: Sequence[_Stratum],
+    samples: Sequence[Samples],
     limit: float,
     loss: LossName,
     *,
     rejected: bool,
 ) -> Finding:
     """Compare the calibration error with that of an unchanged rule of this size."""
-    samples = [stratum.samples for stratum in strata if stratum.samples is not None]
     expected = error_if_unchanged(samples, loss=loss)
     limit += expected
     result, reason = PASS, ""

@@ -7,13 +7,16 @@ Neighbouring predictions may be put together in cells.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sized
+from reprlib import repr as shortened
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram
 from abers.core.inverted import effective_size_of_sums
+from abers.errors import InvalidData
 from abers.thresholds import ECE_BINS
 
 if TYPE_CHECKING:
@@ -23,6 +26,31 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
 MOST_CELLS = 500
+
+
+def length_of(values: Any, name: str = "y") -> int:
+    """Return the number of rows of a column."""
+    if not isinstance(values, Sized):
+        msg = f"{name} must have a value for each row; got {shortened(values)}."
+        raise InvalidData(msg)
+    return len(values)
+
+
+def positive_weights(
+    sample_weight: ArrayLike | None, n_rows: int
+) -> tuple[FloatArray | None, NDArray[np.bool_] | None]:
+    """Return the positive weights, and a mask of their rows.
+
+    The weights are None if all of them are 1; the mask is None if it has all rows.
+    """
+    if sample_weight is None:
+        return None, None
+    weights = validation.as_relative_weights(sample_weight, n_rows)
+    has_weight = weights > 0
+    kept = weights[has_weight]
+    return None if (kept == 1).all() else kept, (
+        None if has_weight.all() else has_weight
+    )
 
 
 def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
 from dataclasses import dataclass, fields, replace
-from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from abers.core.rule_set import RuleSet
 from abers.errors import InvalidData
 from abers.evaluation.bands import band_of_rows
 from abers.evaluation.classwise import classwise_error, confusion_of, evaluate_classes
-from abers.evaluation.counts import count_columns
+from abers.evaluation.counts import count_columns, length_of, positive_weights
 from abers.evaluation.decision_curves import cost_curve_of, decision_curve_of
 from abers.evaluation.discrimination import discrimination_of, paired_auc
 from abers.evaluation.drift import drift_of
@@ -521,7 +519,7 @@ def evaluate(
     """
     validation.check_choice(loss, LOSSES, "loss")
     held_out = validation.as_flag(held_out, "held_out")
-    weights, has_weight = _weights(sample_weight, y)
+    weights, has_weight = positive_weights(sample_weight, length_of(y))
     columns = {} if groups is None else columns_of_groups(groups)
     first: Any = next(iter(columns.values()), None)
     options: dict[str, Any] = {"loss": loss, "counted": has_weight, "groups": first}
@@ -550,8 +548,8 @@ def evaluate(
     labels: dict[str, Any] = {"pos_label": predictions.pos_label}
     if not _is_predictor(challenger):
         second, second_X = None, challenger
-        n_given = _length(challenger, "challenger")
-        validation.check_length(n_given, _length(y), "challenger", "labels")
+        n_given = length_of(challenger, "challenger")
+        validation.check_length(n_given, length_of(y), "challenger", "labels")
         if np.ndim(challenger) > 1:
             labels = {"classes": list(predictions.classes), "pos_label": pos_label}
     other = predictions_of(second, second_X, y, **labels, **options)
@@ -831,23 +829,6 @@ def _total(sample_weight: ArrayLike | None) -> float:
     return float(validation.as_scores(sample_weight, "sample_weight").sum())
 
 
-def _weights(
-    sample_weight: ArrayLike | None, y: ArrayLike
-) -> tuple[FloatArray | None, NDArray[np.bool_] | None]:
-    """Return the positive weights, and a mask of their rows.
-
-    Both are None if all rows have weight 1; the mask is None if all weights are
-    positive.
-    """
-    if sample_weight is None:
-        return None, None
-    weights = validation.as_relative_weights(sample_weight, _length(y))
-    if (weights == 1).all():
-        return None, None
-    has_weight = weights > 0
-    return weights[has_weight], None if has_weight.all() else has_weight
-
-
 def _with_weight(
     columns: dict[str | None, list[Group | None]],
     y: ArrayLike,
@@ -856,15 +837,8 @@ def _with_weight(
     """Return the groups of the rows that have weight, by column."""
     for column, names in columns.items():
         what = "groups" if column is None else f"groups[{column!r}]"
-        validation.check_length(len(names), _length(y), what, "labels")
+        validation.check_length(len(names), length_of(y), what, "labels")
     if has_weight is None:
         return columns
     kept = np.flatnonzero(has_weight).tolist()
     return {column: [names[row] for row in kept] for column, names in columns.items()}
-
-
-def _length(values: Any, name: str = "y") -> int:
-    if not isinstance(values, Sized):
-        msg = f"{name} must have a value for each row; got {shortened(values)}."
-        raise InvalidData(msg)
-    return len(values)

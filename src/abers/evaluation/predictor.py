@@ -14,6 +14,7 @@ from abers.core.merging import MINIMAX
 from abers.core.predictions import (
     TWO,
     FitSource,
+    FoldScores,
     Predictions,
     both_classes,
     bounds_of_both as of_both,
@@ -43,6 +44,7 @@ def predictions_of(
     pos_label: Any = None,
     classes: ArrayLike | None = None,
     name: str = "X",
+    label_name: str = "y",
 ) -> Predictions:
     """Predict rows with labels; `counted` are those with weight, None is all.
 
@@ -56,9 +58,13 @@ def predictions_of(
     if isinstance(predictor, Calibrator):
         predictions = _by_calibrator(predictor, X, y, counted, pos_label)
     elif isinstance(predictor, Rule | RuleSet):
-        predictions = _by_rule(
-            predictor, X, y, groups=groups, loss=loss, counted=counted, pos=pos_label
-        )
+        scores = validation.as_scores(X)
+        labels, names = _binary_labels(y, counted, pos_label, label_name)
+        validation.check_length(labels.size, scores.size, label_name, name)
+        if counted is not None:
+            scores = np.where(counted, scores, 0.0)
+        predictions = _by_rule(predictor, scores, groups, loss)
+        predictions = replace(predictions, labels=labels, classes=names)
     elif predictor is not None:
         predictions = _by_classifier(predictor, X, y)
     elif _is_table(X):
@@ -69,9 +75,9 @@ def predictions_of(
         predictions = Predictions.of_two_classes(p, names, labels=labels)
     if before is not None:
         predictions = replace(predictions, before=_as_before(before, predictions))
-    other = "rows of X" if np.ndim(X) > 1 else "X"
+    other = f"rows of {name}" if np.ndim(X) > 1 else name
     n_labels = predictions.labels.size
-    validation.check_length(n_labels, predictions.n_rows, "y", other)
+    validation.check_length(n_labels, predictions.n_rows, label_name, other)
     if pos_label is not None:
         names_of_columns = np.empty(len(predictions.classes), dtype=object)
         names_of_columns[:] = predictions.classes
@@ -98,8 +104,10 @@ def what_is_before(predictor: Any, X: Any, before: object) -> str:
 
 
 def predictions_without_labels(predictor: Any, X: Any) -> Predictions:
-    """Predict rows by a calibrator or a classifier."""
+    """Predict rows by a rule, a calibrator or a classifier."""
     predictor, X = unwrapped(predictor, X)
+    if isinstance(predictor, Rule):
+        return _by_rule(predictor, X)
     if isinstance(predictor, Calibrator):
         return predictor.predictions(X)
     return _of_classifier(predictor, X)
@@ -108,21 +116,13 @@ def predictions_without_labels(predictor: Any, X: Any) -> Predictions:
 def _by_rule(
     rule: Rules,
     X: Any,
-    y: ArrayLike,
-    *,
-    groups: ArrayLike | None,
-    loss: LossName,
-    counted: NDArray[np.bool_] | None,
-    pos: Any,
+    groups: ArrayLike | None = None,
+    loss: LossName = "log",
 ) -> Predictions:
     scores = validation.as_scores(X)
     if not scores.size:
         msg = "scores must not be empty; got no rows."
         raise InvalidData(msg)
-    labels, classes = _binary_labels(y, counted, pos)
-    validation.check_length(labels.size, scores.size, "y", "X")
-    if counted is not None:
-        scores = np.where(counted, scores, 0.0)
     validation.check_scores(scores, purpose="judging")
     if isinstance(rule, Rule):
         bounds = rule.bounds(scores)
@@ -137,8 +137,6 @@ def _by_rule(
         rules = (rule.pooled, *shared, *rule.rules.values())
     return Predictions.of_two_classes(
         MINIMAX[loss](bounds[:, 0], bounds[:, 1]),
-        classes,
-        labels=labels,
         bounds=bounds,
         before=_if_probabilities(scores) if rule.increasing else None,
         scores=scores,
@@ -149,6 +147,7 @@ def _by_rule(
             rule.metadata,
             rules[0],
         ),
+        by_fold=(FoldScores((rules[0],), (scores,), rules[0].n_rows),),
         guarantee=rule.guarantee,
         loss=loss,
     )
@@ -262,10 +261,13 @@ def _as_before(before: ArrayLike, predictions: Predictions) -> FloatArray:
 
 
 def _binary_labels(
-    y: ArrayLike, counted: NDArray[np.bool_] | None, pos_label: Any
+    y: ArrayLike,
+    counted: NDArray[np.bool_] | None,
+    pos_label: Any,
+    name: str = "y",
 ) -> tuple[IntArray, tuple[Any, Any]]:
     """Return labels as indices into two classes, and these classes."""
-    labels, positive = validation.binary_labels(y, pos_label, "y", counted=counted)
+    labels, positive = validation.binary_labels(y, pos_label, name, counted=counted)
     if positive is None:
         ones = validation.as_ones(labels, counted, takes_positive=True)
         return ones.astype(np.int64), (0, 1)

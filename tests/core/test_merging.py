@@ -5,13 +5,14 @@ from fractions import Fraction
 from itertools import product
 
 import hypothesis.strategies as st
+import kinds
 import numpy as np
 import pytest
 from hypothesis import given
 from mpmath import mp
 
 import abers
-from abers.core.merging import box
+from abers.core.merging import box, merge_rules
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 LEAST = math.ulp(0.0)
@@ -298,3 +299,45 @@ def test_a_row_alone_has_the_box_that_it_has_among_others():
     together = np.stack(box(pairs[..., 0], pairs[..., 1]), axis=-1)
     for row, own in zip(pairs, together, strict=True):
         assert (np.stack(box(row[:, 0].copy(), row[:, 1].copy()), -1) == own).all()
+
+
+# --- K rules read and merged at once ---
+
+
+@pytest.fixture(scope="module")
+def rules_and_scores():
+    rng = np.random.default_rng(2)
+    rules = [abers.fit_rule(*kinds.normal(rng, 3_000)) for _ in range(7)]
+    scores = [kinds.normal(rng, 5_001)[0] for _ in rules]
+    return rules, scores
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_merging_rules_gives_the_bits_of_merging_their_bounds(
+    rules_and_scores, k, loss
+):
+    rules, scores = (each[:k] for each in rules_and_scores)
+    bounds = [rule.bounds(s) for rule, s in zip(rules, scores, strict=True)]
+    merged = merge_rules(rules, scores, loss)
+    assert (merged == abers.rules.merge_folds(bounds, loss)).all()
+
+
+def test_one_rule_merged_is_its_probability(rules_and_scores):
+    rule, scores = (each[0] for each in rules_and_scores)
+    assert (merge_rules([rule], [scores]) == rule.probability(scores)).all()
+
+
+def test_missing_score_of_a_fold_is_refused(rules_and_scores):
+    rules, scores = rules_and_scores
+    bad = [*scores[:6], np.where(np.arange(5_001) == 4_000, np.nan, scores[6])]
+    with pytest.raises(abers.AbersError, match="1 of 5001 rows, first at row 4000"):
+        merge_rules(rules, bad)
+
+
+def test_every_fold_scores_the_same_objects(rules_and_scores):
+    rules, scores = rules_and_scores
+    with pytest.raises(abers.AbersError, match="equally long"):
+        merge_rules(rules, [*scores[:6], scores[6][:-1]])
+    with pytest.raises(abers.AbersError, match="got 6 scores and 7 rules"):
+        merge_rules(rules, scores[:6])

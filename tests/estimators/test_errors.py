@@ -7,12 +7,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
@@ -552,3 +554,60 @@ def test_tensors_under_array_api_dispatch_are_refused_with_the_way_out():
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}
     run = [sys.executable, "-W", "ignore", "-c", DISPATCHED]
     subprocess.run(run, check=True, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("model", "way"),
+    [
+        (abers.CVAPClassifier(), r"cv=GroupKFold\(5\)"),
+        (abers.CVAPClassifier(cv=[(range(30), range(30, 60))]), "another splitter"),
+        (abers.CVAPRegressor(cv=3), r"cv=GroupKFold\(5\)"),
+        (abers.IVAPClassifier(), "row numbers of whole groups"),
+        (abers.IVAPRegressor(), "row numbers of whole groups"),
+    ],
+)
+def test_groups_that_nothing_keeps_together_are_refused(model, way):
+    """Rows of one group in training and calibration would be a leak unseen."""
+    with pytest.raises(InvalidParameter, match=f"groups must have a splitter.*{way}"):
+        model.fit(X, Y, groups=np.arange(60) // 6)
+
+
+def test_a_splitter_says_itself_whether_it_uses_groups():
+    with pytest.warns(UserWarning, match="groups parameter is ignored by KFold"):
+        abers.CVAPClassifier(GaussianNB(), cv=KFold(3), merge="pooled").fit(
+            X, Y, groups=Y
+        )
+
+
+NAMES = np.array(["no", "yes"] * 30, dtype=object)
+
+
+def without_the_fifth(missing):
+    labels = NAMES.copy()
+    labels[5] = missing
+    return labels
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        without_the_fifth(None),
+        without_the_fifth(float("nan")),
+        pd.Series(without_the_fifth(None), dtype="string"),
+        pd.Series(without_the_fifth(None), dtype="category"),
+    ],
+    ids=["None", "NaN", "NA", "category"],
+)
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda y: abers.IVAPClassifier(GaussianNB()).fit(X, y),
+        lambda y: abers.CVAPClassifier(GaussianNB()).fit(X, y),
+        lambda y: abers.IVAPCalibrator().fit(X[:, 0], y),
+        lambda y: abers.PlattCalibrator().fit(X[:, 0], y),
+    ],
+    ids=["IVAP", "CVAP", "calibrator", "Platt"],
+)
+def test_a_missing_label_is_named_by_its_row(fit, labels):
+    with pytest.raises(InvalidData, match=r"in 1 of 60 rows, first at row 5\. Drop"):
+        fit(labels)

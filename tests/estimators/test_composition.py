@@ -1,4 +1,4 @@
-"""Clones, pickles, pipelines, searches and jobs, as scikit-learn knows them."""
+"""Clones, pickles, pipelines, searches and jobs: estimators of scikit-learn compose."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Manners of the command: help, names in JSON, provenance, files of others."""
+"""Outputs: names in JSON, checksums, and what becomes of files that are replaced."""
 
 import hashlib
 import json
@@ -8,25 +8,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from abers.cli.commands import COMMANDS
 from abers.tables.files import SCRATCH, Scratch
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_is_what_its_option_says(invoke, name):
-    code, text, _ = invoke("help", name)
-    assert (code, text) == (0, invoke(name, "--help").out)
-
-
-def test_help_alone_lists_the_commands(invoke):
-    assert invoke("help").out == invoke("--help").out
-
-
-def test_help_of_no_command_is_a_sentence(run, files):
-    code, out, err = run(files.folder, "help", "fitt")
-    assert (code, out) == (2, b"")
-    assert "No such command 'fitt'" in err
-
 
 COSTS = ("--cost-fp=1", "--cost-fn=2")
 ANSWERS = [

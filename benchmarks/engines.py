@@ -157,7 +157,7 @@ def print_bounds(df: DataFrame, folder: str, n_rows: int) -> None:
         ("read, write three columns that Spark computes", written),
         ("read, write the very rows that add_bounds gave", copied),
         ("read, write the three of add_bounds", predicted),
-        ("the same for groups, by Python", grouped),
+        ("the same for three groups", grouped),
     ]
     print("\n| | CPU s | ratio |\n|---|---|---|")
     for name, spent in rows:

@@ -118,16 +118,55 @@ def test_a_score_that_is_null_or_nan_gives_null(spark):
         strict.collect()
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.filterwarnings("ignore::abers.errors.UnknownGroupWarning")
-def test_groups_are_asked_their_own_rule(df, rows):
-    """Groups that are missing, or were never seen, are asked the pooled one."""
-    rules = abers.fit_rules(*rows, minimum=5)
+@pytest.mark.parametrize("kind", ["string", "int", "bigint"])
+def test_each_group_has_the_bounds_of_its_own_rule(df, rows, kind):
+    """Groups that are missing, or were never seen, have those of the pooled rule."""
+    scores, labels, groups = rows
+    names = sorted(set(groups))
+    if kind != "string":
+        groups = [names.index(group) - 1 for group in groups]
+    rules = abers.fit_rules(scores, labels, groups, minimum=5)
+    own = "g" if kind == "string" else f"array_position(array{tuple(names)}, g) - 2"
     other = df.selectExpr(
-        "i", "s", "CASE i % 4 WHEN 0 THEN 'new' WHEN 1 THEN NULL ELSE g END AS g"
+        "i",
+        "s",
+        f"CAST(CASE i % 4 WHEN 0 THEN '9' WHEN 1 THEN NULL ELSE {own} END AS {kind}) g",
     )
-    added = add_bounds(other, rules, score="s", by="g")
-    (groups, lower, upper) = read(added, "g", "lower", "upper")
-    assert np.array_equal(np.transpose([lower, upper]), rules.bounds(rows[0], groups))
+    added = add_bounds(other, rules, score="s", by="g", loss="brier")
+    assert ("Python" in executed_plan(added)) == (added_columns.MOST_PLANNED_STEPS < 0)
+    (given, *found) = read(added, "g", *NAMES)
+    assert set(given) > {None}
+    assert np.array_equal(np.transpose(found[:2]), rules.bounds(scores, given))
+    assert np.array_equal(found[2], rules.probability(scores, given, "brier"))
+
+
+def test_an_empty_text_is_a_missing_group(spark):
+    rules = abers.fit_rules([1, 2, 1, 2], [0, 1, 1, 0], ["", "", "a", "a"], minimum=1)
+    df = spark.createDataFrame(
+        [(0, 1.0, ""), (1, 1.0, "a")], "i int, s double, g string"
+    )
+    lower, upper = read(add_bounds(df, rules, score="s", by="g"), "lower", "upper")
+    assert [*zip(lower, upper, strict=True)] == [
+        tuple(rules[group].bounds([1])[0]) for group in (None, "a")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "kind", "in_java"),
+    [
+        *((["a", "b"], "string", True), ([1, 2], "tinyint", True)),
+        *((["1", "2"], "int", False), ([1, 2], "string", False)),
+        *(([True, False], "boolean", False), ([1.5, 2.5], "double", False)),
+        ([*range(101)], "int", False),
+    ],
+)
+def test_groups_that_spark_compares_as_we_do_stay_in_java(spark, groups, kind, in_java):
+    rules = abers.fit_rules([1.0] * len(groups), [1] * len(groups), groups)
+    df = spark.sql(f"SELECT 1 AS s, CAST(NULL AS {kind}) AS g")
+    added = add_bounds(df, rules, score="s", by="g")
+    assert ("Python" not in executed_plan(added)) == in_java
 
 
 @pytest.mark.parametrize("name", PREDICTORS)
@@ -149,15 +188,17 @@ def test_a_column_that_exists_in_another_case_is_not_doubled(df, rows):
 
 def test_python_is_asked_once_and_other_columns_are_pruned(df, rows):
     """A column that nobody selects is not read, and one node runs Python."""
-    added = add_bounds(df, abers.fit_rules(*rows, minimum=5), score="s", by="g")
-    plan = executed_plan(added.select(*NAMES))
+    rules = abers.fit_rules(*rows, minimum=5)
+    text = df.withColumn("s", df["s"].cast("string"))
+    plan = executed_plan(add_bounds(text, rules, score="s", by="g").select(*NAMES))
     assert plan.count("ArrowEvalPython") == 1
 
 
-def test_a_search_in_java_reads_no_other_column(df, rows):
-    plan = executed_plan(
-        add_bounds(df, abers.fit_rule(*rows[:2]), score="s").select(*NAMES)
-    )
+@pytest.mark.parametrize("by", [None, "g"])
+def test_a_search_in_java_reads_no_other_column(df, rows, by):
+    """Rules for groups, too, are one table and one search."""
+    rule = abers.fit_rules(*rows, minimum=5) if by else abers.fit_rule(*rows[:2])
+    plan = executed_plan(add_bounds(df, rule, score="s", by=by).select(*NAMES))
     assert "Python" not in plan
     assert plan.count("bucketizer") == 1
 

@@ -1,9 +1,9 @@
 """Added columns: a predictor's bounds for the rows of a DataFrame.
 
-There are two ways. A single rule for a column of plain numbers is a lookup table for
-Spark's own Bucketizer, in Java: passing each row to Python and back would cost more
-than writing it. Everything else goes to Python: groups, several columns of scores,
-other predictors, text, numbers that doubles may not hold, rules with many steps, and
+There are two ways. Rules for a column of plain numbers are one lookup table for Spark's
+own Bucketizer, in Java: passing each row to Python and back would cost more than
+writing it. Everything else goes to Python: several columns of scores, other predictors,
+text as scores, numbers that doubles may not hold, rules with many steps or groups, and
 sessions of Spark Connect.
 """
 
@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 (as every user of Spark calls it)
-from pyspark.sql.types import ByteType, DoubleType, FloatType, IntegerType, ShortType
+from pyspark.sql.types import (
+    ByteType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+)
 
 from abers.core.merging import MINIMAX
 from abers.core.rule import Rule
+from abers.core.rule_set import RuleSet
 from abers.engines.bounds import frame_bounds
 from abers.engines.spark.frames import check_unambiguous, column
 
@@ -33,8 +42,10 @@ if TYPE_CHECKING:
 
 # Temporary columns:
 BOUNDS, SCORE, PIECE = "__abers_bounds", "__abers_score", "__abers_piece"
-PLAIN = (DoubleType, FloatType, IntegerType, ShortType, ByteType)  # these fit doubles
+INTEGERS = (IntegerType, ShortType, ByteType)
+PLAIN = (DoubleType, FloatType, *INTEGERS)  # these fit doubles
 MOST_PLANNED_STEPS = 2**14  # of a rule in a plan; 10^9 rows give some 16,000
+MOST_PLANNED_GROUPS = 100  # Spark compares the group of a row with each of them
 
 
 def add_bounds(
@@ -49,11 +60,12 @@ def add_bounds(
 ) -> DataFrame:
     """Add the columns lower, upper and probability, lazily.
 
-    Spark itself looks up a single rule if it has at most 16,384 steps and the score is
-    a double, a float or an integer of at most 32 bits; then no Python runs on workers.
-    Otherwise (for groups, with `missing="error"`, with Spark Connect) the scores and
-    the group go to Python, and no other column. The bits are the same. Streaming
-    DataFrames work, too.
+    Spark itself looks up rules if the score is a double, a float or an integer of at
+    most 32 bits, and groups are text or integers, as in the fit; then no Python runs on
+    workers. One rule may have 16,384 steps; rules for up to 100 groups, as many values
+    in their common table. Otherwise, with `missing="error"` and with Spark Connect, the
+    scores and the group go to Python, and no other column. The bits are the same.
+    Streaming DataFrames work, too.
 
     Parameters
     ----------
@@ -99,63 +111,88 @@ def add_bounds(
         missing=missing,
     )
     check_unambiguous(df, bounds.columns)
-    if isinstance(rule, Rule) and _is_plain(df, rule, bounds):
-        return _looked_up(df, rule, bounds)
+    if _is_plain(df, bounds):
+        edges, rules = _edges(bounds.predictor), _rules(bounds.predictor)
+        if edges.size * len(rules) <= MOST_PLANNED_STEPS:
+            return _looked_up(df, bounds, edges, rules)
     struct = _bounds_function(bounds)(*map(column, bounds.columns)).alias(BOUNDS)
     new = [column(BOUNDS)[_field(i)].alias(name) for i, name in enumerate(bounds.names)]
     return df.select("*", struct).select("*", *new).drop(BOUNDS)
 
 
-def _is_plain(df: DataFrame, rule: Rule, bounds: FrameBounds) -> bool:
+def _is_plain(df: DataFrame, bounds: FrameBounds) -> bool:
     """Return whether Spark itself can look up the bounds of each row."""
-    return (
-        not type(df).__module__.startswith("pyspark.sql.connect")
-        and bounds.missing == "null"
-        and rule.thresholds.size <= MOST_PLANNED_STEPS
-        and isinstance(df.select(column(bounds.scores[0])).schema[0].dataType, PLAIN)
-    )
+    is_connect = type(df).__module__.startswith("pyspark.sql.connect")
+    if is_connect or bounds.missing == "error":
+        return False
+    fields = df.select(*map(column, bounds.columns)).schema
+    score, *groups = (field.dataType for field in fields)
+    if not isinstance(score, PLAIN):
+        return False
+    if isinstance(bounds.predictor, RuleSet):
+        return _are_plain_groups(bounds.predictor, groups[0])
+    return isinstance(bounds.predictor, Rule)
 
 
-def _looked_up(df: DataFrame, rule: Rule, bounds: FrameBounds) -> DataFrame:
-    """Add columns by a search among the thresholds, in Java."""
+def _are_plain_groups(rules: RuleSet, kind: Any) -> bool:
+    """Return whether Spark's equality of groups is ours."""
+    if len(rules) > MOST_PLANNED_GROUPS:
+        return False
+    if all(type(group) is int and abs(group) < 2**63 for group in rules):
+        return isinstance(kind, (*INTEGERS, LongType))
+    return all(type(group) is str for group in rules) and kind == StringType()
+
+
+def _rules(predictor: Rule | RuleSet) -> list[Rule]:
+    """Return the rule of rows without a known group, then that of each group."""
+    if isinstance(predictor, Rule):
+        return [predictor]
+    return [predictor.pooled, *(predictor[group] for group in predictor)]
+
+
+def _edges(predictor: Rule | RuleSet) -> FloatArray:
+    """Return where any rule changes, from -infinity to infinity; at least three."""
+    thresholds = [rule.thresholds for rule in _rules(predictor)]
+    inner = np.unique(np.concatenate(thresholds))
+    inner = inner[np.isfinite(inner)]
+    return np.concatenate(([-np.inf], inner if inner.size else [0.0], [np.inf]))
+
+
+def _looked_up(
+    df: DataFrame, bounds: FrameBounds, edges: FloatArray, rules: Sequence[Rule]
+) -> DataFrame:
+    """Add columns by a search among the edges, in Java."""
     from pyspark.ml.feature import Bucketizer  # slow to load
 
-    splits, pieces = _splits(rule.thresholds)
-    probability = MINIMAX[bounds.loss](rule.lower, rule.upper)
-    values = [each[pieces] for each in (rule.lower, rule.upper, probability)]
+    # Between two edges, the bounds are those at the left one; those at infinity are for
+    # infinity alone.
+    at_edges = np.concatenate([rule.bounds(edges) for rule in rules])
+    probability = MINIMAX[bounds.loss](*at_edges.T)
     # A search in Java distinguishes -0.0 from 0.0; adding 0.0 makes it positive.
     scored = df.select(
         "*", (column(bounds.scores[0]).cast("double") + 0.0).alias(SCORE)
     )
     search = Bucketizer(
-        splits=splits.tolist(), inputCol=SCORE, outputCol=PIECE, handleInvalid="keep"
+        splits=edges.tolist(), inputCol=SCORE, outputCol=PIECE, handleInvalid="keep"
     )
-    # The last bucket includes infinity, which may have its own piece. A null score has
-    # none, and neither has NaN, which Spark orders above all numbers.
+    # The last bucket includes infinity. A null score has none, and neither has NaN,
+    # which Spark orders above all numbers.
     is_last, is_other = column(SCORE) == np.inf, column(SCORE) < np.inf
-    piece = F.when(is_last, pieces.size - 1).when(is_other, column(PIECE)).cast("int")
+    piece = F.when(is_last, edges.size - 1).when(is_other, column(PIECE)).cast("int")
+    if bounds.by is not None:
+        piece += edges.size * _number_of_group(bounds.predictor, column(bounds.by))
     new = [
         F.get(_array(each), piece).alias(name)
-        for each, name in zip(values, bounds.names, strict=True)
+        for each, name in zip((*at_edges.T, probability), bounds.names, strict=True)
     ]
     return search.transform(scored).select("*", *new).drop(SCORE, PIECE)
 
 
-def _splits(thresholds: FloatArray) -> tuple[FloatArray, Any]:
-    """Return the splits of a Bucketizer, and the piece of the rule in each bucket.
-
-    Splits ascend from -infinity to infinity, and there are at least three. After the
-    last bucket comes one more piece, for infinity alone.
-    """
-    inner = thresholds[np.isfinite(thresholds)]
-    first = int(np.searchsorted(thresholds, -np.inf, side="right"))
-    pieces = first + np.arange(inner.size + 1)
-    if not inner.size:
-        inner, pieces = np.zeros(1), np.repeat(pieces, 2)
-    return (
-        np.concatenate(([-np.inf], inner, [np.inf])),
-        np.append(pieces, thresholds.size),
-    )
+def _number_of_group(rules: RuleSet, group: Column) -> Column:
+    """Return the place of a row's group from 1, or 0 if it is unknown or missing."""
+    # An empty text is a missing group.
+    names = F.array(*(F.lit(None if name == "" else name) for name in rules))
+    return F.coalesce(F.array_position(names, group), F.lit(0)).cast("int")
 
 
 def _array(values: FloatArray) -> Column:

@@ -113,22 +113,19 @@ def test_text_that_an_encoding_lacks_is_named(tmp_path):
 LATIN = 'score,label,name\n0.25,0,Ulm\n0.5,1,"Köln, Süd"\n'.encode("latin-1")
 
 
-def test_bytes_of_a_column_that_is_not_used_may_be_anything(tmp_path):
-    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
-    old.write_bytes(LATIN)
-    assert fit_table(old).n_rows == 2
-    predict_table(RULE, old, new)
-    *_, row = new.read_bytes().splitlines()
-    assert row.startswith('0.5,1,"Köln, Süd",'.encode("latin-1"))
+def test_bytes_of_a_column_that_is_not_read_may_be_anything(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(LATIN)
+    assert fit_table(path).n_rows == 2
 
 
-@pytest.mark.parametrize("name", ["new.parquet", "new.jsonl", "new.tsv"])
+@pytest.mark.parametrize("name", ["new.parquet", "new.jsonl", "new.csv"])
 def test_bytes_that_are_no_text_are_named_where_they_must_be_text(tmp_path, name):
     old, new = tmp_path / "old.csv", tmp_path / name
     old.write_bytes(LATIN)
     sentence = (
-        r"column 'name' must be text in UTF-8; got b'K\\xf6ln, S\\xfcd' in row 2 of "
-        r"'.*old.csv'\. Name the encoding of the file with --encoding, for example lat"
+        r"old.csv' must be text in UTF-8; column 'name' is not in row 2\. "
+        "Name its encoding with --encoding, for example latin-1"
     )
     for act in (
         lambda: predict_table(RULE, old, new),
@@ -225,12 +222,12 @@ HINTS = {
     "a first line without an end": (
         b"score,label," + b",".join(b"x%d" % i for i in range(200_000)),
         {},
-        "must name its columns in a first line of at most 1 MiB; it is longer, or a q",
+        "name its columns in a first line of at most 1 MiB; it is longer, or a quote",
     ),
     "a name without an end": (
         b'score,label,"' + b"x" * 200_000,
         {},
-        "a name in its first line is longer than 131,072 characters, or a quote is not",
+        "name its columns in a first line of at most 1 MiB; it is longer, or a quote",
     ),
     "a row that is too long": (
         b"score,label,text\n1,0,a\n" + b"2,1," + b"x" * 2 * BLOCK + b"\n",

@@ -26,7 +26,6 @@ WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 0.23)
 
 PATIENCE = 600.0  # seconds that a command waits for another one's lock
 PAUSE = 0.02  # between attempts
-LONG_HELD = 60  # seconds after which its maker must have locked a file
 
 
 def target_of(path: StrPath) -> Path:

@@ -20,27 +20,25 @@ import contextlib
 import csv
 import glob
 import io
+import itertools
 import os
 import re
 import sys
-import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
 import pyarrow as pa
 
 from abers import validation
 from abers.choices import DecimalMark
 from abers.errors import InvalidData, InvalidParameter
-from abers.storage.atomic import LONG_HELD
 from abers.storage.container import LENGTH_BYTES, MAGIC
 from abers.tables.json_lines import LONGEST_LINE, MIB, RAW, JsonReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     import pyarrow.parquet as pq
 
@@ -50,7 +48,7 @@ StrPath = str | os.PathLike[str]
 
 STDIN = "-"
 LONGEST_HEADER = MIB  # bytes
-BLOCK = LONGEST_LINE  # bytes of CSV read at once; no row may be longer
+BLOCK = LONGEST_LINE  # bytes of CSV read at once; a longer row may be refused
 MOST_ROWS = 2**17  # in a batch
 BATCH_BYTES = 2**25
 BUFFER = MIB  # bytes of a column read at once; a row group may be larger than memory
@@ -136,76 +134,27 @@ class Dialect:
         return codecs.lookup(self.encoding).name == UTF_8
 
 
-class Scratch:
-    """A folder for temporary files: made when first needed, removed at the end."""
+class Scratch(contextlib.ExitStack):
+    """Temporary files, in a folder made when first needed and removed at the end."""
 
     def __init__(self, parent: StrPath | None = None) -> None:
+        super().__init__()
         self._parent = parent
-        self._folder: Path | None = None
-        self._lock: int | None = None  # held while the folder is in use
-        self._n_paths = 0
+        self._numbers = itertools.count()
+
+    @cached_property
+    def _folder(self) -> str:
+        from tempfile import TemporaryDirectory  # slow to import, and rarely needed
+
+        return self.enter_context(
+            TemporaryDirectory(
+                prefix=SCRATCH, dir=self._parent, ignore_cleanup_errors=True
+            )
+        )
 
     def new_path(self) -> Path:
         """Return the path of a file or folder that does not exist yet."""
-        if self._folder is None:
-            import tempfile  # slow to import, and rarely needed
-
-            parent = Path(self._parent or tempfile.gettempdir())
-            remove_abandoned(parent)
-            # Named before it is made, so that a signal in between leaves nothing
-            # behind.
-            self._folder = parent / f"{SCRATCH}{os.urandom(8).hex()}"
-            self._folder.mkdir(mode=0o700)
-            self._lock = locked(self._folder)
-        self._n_paths += 1
-        return self._folder / str(self._n_paths)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._folder is not None:
-            import shutil
-
-            if self._lock is not None:
-                os.close(self._lock)
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def locked(folder: Path) -> int | None:
-    """Lock a folder against `remove_abandoned`; None if it is locked already."""
-    try:
-        import fcntl
-
-        handle = os.open(folder, os.O_RDONLY)
-    except (ImportError, OSError):  # Windows has neither
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
-def remove_abandoned(parent: Path) -> None:
-    """Remove scratch folders of processes that were killed.
-
-    A process holds the lock of its folder, except in the moment after creating it.
-    """
-    import shutil
-
-    with contextlib.suppress(OSError):  # what cannot be removed stays
-        for folder in parent.glob(f"{SCRATCH}*"):
-            is_old = time.time() - folder.stat().st_mtime > LONG_HELD
-            if is_old and (handle := locked(folder)) is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(handle)
+        return Path(self._folder, str(next(self._numbers)))
 
 
 class Source:
@@ -348,20 +297,12 @@ class CsvReader:
                 self.source = source.in_utf_8(options.scratch, self._encoding)
             except UnicodeError as cause:
                 raise self._not_in_encoding() from cause
-        start = self.source.start(LONGEST_HEADER)
-        text = _decoded(start).lstrip("\r\n")
-        self.delimiter = options.dialect.delimiter or delimiter or _delimiter(text)
-        names = self._first_row(text, is_whole=len(start) < LONGEST_HEADER)
-        if not names:
-            msg = f"{source.name} must begin with names of columns; it is empty."
-            raise InvalidData(msg)
+        self.delimiter = options.dialect.delimiter or delimiter or ""
+        names = self._names(self.source.start(LONGEST_HEADER))
         self.schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Read the rows, all columns as text.
-
-        UTF-8 is not checked here: `Batch` checks the columns that are used.
-        """
+        """Read the rows, all columns as text."""
         import pyarrow.csv as pa_csv
 
         names = self.schema.names
@@ -384,38 +325,37 @@ class CsvReader:
                         column_types=self.schema,
                         strings_can_be_null=False,
                         include_columns=columns or names,
-                        check_utf8=False,
                     ),
                 ):
                     yield batch
                     n_rows += batch.num_rows
         except pa.ArrowInvalid as cause:
-            msg = _csv_problem(self.source.name, str(cause), n_rows)
-            raise InvalidData(msg) from cause
+            raise self._problem(str(cause), n_rows) from cause
 
-    def _first_row(self, text: str, *, is_whole: bool) -> list[str]:
+    def _names(self, start: bytes) -> list[str]:
+        """Return the names in the first line of a text."""
+        text = _decoded(start).lstrip("\r\n")
+        self.delimiter = self.delimiter or _delimiter(text)
         lines = io.StringIO(text, newline="")
-        name = self.source.name
         try:
             names = next(csv.reader(lines, delimiter=self.delimiter), [])
-        except csv.Error as cause:
-            longest = csv.field_size_limit()
-            msg = (
-                f"{name} must be delimited text; a name in its first line is longer "
-                f"than {longest:,} characters, or a quote is not closed there."
-            )
-            raise InvalidData(msg) from cause
+        except csv.Error:  # a name is too long
+            names = []
         header = text[: lines.tell()]
-        if not is_whole and not header.endswith(("\r", "\n")):
+        is_cut = len(start) == LONGEST_HEADER and not header.endswith(("\r", "\n"))
+        if is_cut or (header and not names):
             msg = (
-                f"{name} must name its columns in a first line of at most "
-                f"{LONGEST_HEADER // MIB} MiB; it is longer, or a quote is not closed "
-                "there."
+                f"{self.source.name} must be delimited text, and name its columns in a "
+                f"first line of at most {LONGEST_HEADER // MIB} MiB; it is longer, or "
+                "a quote is not closed there."
             )
             raise InvalidData(msg)
         if ESCAPED.search(header):
             what = "its first line is not"
             raise self._not_in_encoding(what)
+        if not names:
+            msg = f"{self.source.name} must begin with names of columns; it is empty."
+            raise InvalidData(msg)
         return names
 
     def _not_in_encoding(self, what: str = "it is not") -> InvalidData:
@@ -424,6 +364,27 @@ class CsvReader:
         return InvalidData(
             f"{must}; {what}. Name its encoding with --encoding, for example {other}."
         )
+
+    def _problem(self, message: str, n_rows: int) -> InvalidData:
+        """Return the error for one of pyarrow's parser after this many rows."""
+        name = self.source.name
+        if match := re.search(
+            r"Row #(\d+): Expected (\d+) columns, got (\d+)", message
+        ):
+            row, expected, got = map(int, match.groups())
+            return InvalidData(
+                f"{name} must have {expected} values in each row, as its first line "
+                f"has; got {got} in row {row - 1}."
+            )
+        if match := re.search(r"column #(\d+): Row #(\d+): .*UTF8", message):
+            column, row = self.schema.names[int(match[1])], int(match[2]) - 1
+            return self._not_in_encoding(f"column {column!r} is not in row {row}")
+        if "straddling" in message:
+            return InvalidData(
+                f"{name} must have rows of at most {BLOCK // MIB} MiB; one after row "
+                f"{n_rows} is longer, or a quote is not closed there."
+            )
+        return InvalidData(f"{name} must be delimited text; {message}.")
 
 
 def _decoded(start: bytes) -> str:
@@ -437,22 +398,6 @@ def _delimiter(text: str) -> str:
     """Return the most frequent delimiter of the header, outside quotes."""
     header = re.sub('"[^"]*"', "", text).partition("\n")[0]
     return max(DELIMITERS, key=header.count)
-
-
-def _csv_problem(name: str, message: str, n_rows: int) -> str:
-    """Return the message for an error of pyarrow's parser after this many rows."""
-    if match := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message):
-        row, expected, got = map(int, match.groups())
-        return (
-            f"{name} must have {expected} values in each row, as its first line "
-            f"has; got {got} in row {row - 1}."
-        )
-    if "straddling" in message:
-        return (
-            f"{name} must have rows of at most {BLOCK // MIB} MiB; one after row "
-            f"{n_rows} is longer, or a quote is not closed there."
-        )
-    return f"{name} must be delimited text; {message}."
 
 
 @contextlib.contextmanager
@@ -738,19 +683,8 @@ class Batch:
 
     def __getitem__(self, column: str) -> pa.Array:
         if column in self.columns.schema.names:
-            values = self.columns.column(column)
-        else:
-            values = self._inner(*column.split("."))
-        if self.dialect is not None:
-            self._check_text(column, values)
-        return values
-
-    def select(self, columns: Sequence[str]) -> pa.RecordBatch:
-        """Return some columns; raise if they are not UTF-8."""
-        schema = self.columns.schema
-        fields = [schema.field(column) for column in columns]
-        arrays = [self[column] for column in columns]
-        return pa.record_batch(arrays, schema=pa.schema(fields, schema.metadata))
+            return self.columns.column(column)
+        return self._inner(*column.split("."))
 
     def place(self, i: int) -> str:
         """Name row i of the batch for messages; rows count from 1, after the header."""
@@ -769,28 +703,6 @@ class Batch:
             )
             raise InvalidData(msg)
         return pc.struct_field(structs, list(fields))
-
-    def _check_text(self, column: str, values: pa.Array) -> None:
-        """Raise if a column that is used is not UTF-8."""
-        try:
-            values.validate(full=True)
-        except pa.ArrowInvalid as cause:
-            cells = (cell.as_buffer().to_pybytes() for cell in values)
-            row, got = next((i, b) for i, b in enumerate(cells) if not _is_utf_8(b))
-            msg = (
-                f"column {column!r} must be text in UTF-8; got {got!r:.60} in "
-                f"{self.place(row)}. Name the encoding of the file with --encoding, "
-                "for example latin-1."
-            )
-            raise InvalidData(msg) from cause
-
-
-def _is_utf_8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 class InputTable:

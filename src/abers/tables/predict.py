@@ -135,8 +135,6 @@ def predict_table(
                 old = batch.columns
                 if raw:  # the reader keeps every original value
                     old = old.select([raw, *table.partition])
-                if is_converted:
-                    old = batch.select(table.columns)  # checks that it is text
                 extended = pa.schema([*old.schema, *fields], schema.metadata)
                 writer.write(pa.record_batch([*old.columns, *new], schema=extended))
             writer.close()

@@ -263,7 +263,7 @@ def label_as_json(label: Any) -> Any:
 
 
 def as_json(value: Any, *, longest: int | None = None) -> Any:
-    """Convert dataclasses, arrays and special numbers to JSON types.
+    """Convert dataclasses, named tuples, arrays and special numbers to JSON types.
 
     At most `longest` entries of an array are kept, including both ends, and the same
     ones for columns of equal length. NaN becomes None.
@@ -275,6 +275,8 @@ def as_json(value: Any, *, longest: int | None = None) -> Any:
     """
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if hasattr(value, "_asdict"):  # a NamedTuple
+        value = value._asdict()
     if isinstance(value, dict):
         return {str(key): as_json(it, longest=longest) for key, it in value.items()}
     if isinstance(value, np.ndarray):

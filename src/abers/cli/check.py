@@ -92,8 +92,8 @@ def check(
     to which --alpha does not apply. A calibrator of several classes or models has
     limits only, the calibration error among them; the answer gives the reason.
     Inconclusive tests do not fail. Without labels, only the drift of the scores is
-    checked. If you check every day, `abers monitor` bounds the probability that there
-    is ever a false alarm.
+    checked, and accuracy, losses and AUC are estimated, with intervals. If you check
+    every day, `abers monitor` bounds the probability that there is ever a false alarm.
     """
     from abers.evaluation.check import check as run_tests
 
@@ -167,6 +167,10 @@ def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
         printer.sentence(text)
     if checked.untested:
         printer.sentence(checked.untested)
+    if checked.performance is not None:
+        expected = checked.performance.table()
+        printer.table(expected.head, expected.rows)
+        printer.sentence(checked.performance.caveat)
     printer.sentence(*_conclusion(checked))
 
 

@@ -5,7 +5,8 @@
 `evaluate` makes predictions (`predictor`), counts their columns (`counts`) and computes
 all metrics, also per group (`groups`) and per class (`classwise`), with a warning if
 the rows were used for the fit (`in_sample`). `check` tests on recent rows whether a
-rule is still calibrated (`change`). `sample_size` plans how many rows a rule needs.
+rule is still calibrated (`change`). `performance` estimates metrics of rows without
+labels. `sample_size` plans how many rows a rule needs.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _NAMES = {
         "log_skill",
         "smooth_calibration_error",
     ],
+    "evaluation.performance": ["PerformanceEstimate", "estimate_performance"],
     "evaluation.recalibration": ["Recalibration", "logistic_recalibration"],
     "evaluation.sample_sizes": ["sample_size"],
 }

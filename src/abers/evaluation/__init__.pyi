@@ -33,6 +33,10 @@ from abers.evaluation.metrics import (
     log_skill as log_skill,
     smooth_calibration_error as smooth_calibration_error,
 )
+from abers.evaluation.performance import (
+    PerformanceEstimate as PerformanceEstimate,
+    estimate_performance as estimate_performance,
+)
 from abers.evaluation.recalibration import (
     Recalibration as Recalibration,
     logistic_recalibration as logistic_recalibration,

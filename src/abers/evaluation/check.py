@@ -18,7 +18,6 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.calibrator import OUT_OF_FOLD, Calibrator
 from abers.core.cells import cells_of_rows
 from abers.core.diagram import Diagram
 from abers.core.group_names import as_groups, rows_by_group
@@ -28,10 +27,9 @@ from abers.core.inverted import (
     mann_whitney_of_diagram,
 )
 from abers.core.merging import LOSSES, MINIMAX
-from abers.core.predictions import TWO
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
-from abers.errors import InvalidParameter, InvalidType
+from abers.errors import InvalidParameter
 from abers.evaluation.calibration_tests import holm
 from abers.evaluation.change import (
     Samples,
@@ -43,11 +41,12 @@ from abers.evaluation.counts import bin_of, diagram_of, length_of, positive_weig
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.in_sample import in_sample
 from abers.evaluation.metrics import calibration_error_of
+from abers.evaluation.performance import performance_of
 from abers.evaluation.predictor import (
-    gives_predictions,
+    calibrated,
     predictions_of,
     predictions_without_labels,
-    unwrapped,
+    why_without_counts,
 )
 from abers.formatting import as_json, group_name
 from abers.thresholds import (
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from abers.core.group_names import Group
     from abers.core.predictions import FoldScores, Predictions
     from abers.evaluation.change import Change, ScoreInterval
+    from abers.evaluation.performance import PerformanceEstimate
     from abers.validation import FloatArray
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
@@ -78,8 +78,7 @@ TITLES = {
 HALF = 0.5
 ERROR_DRAWS = 10_000  # of bins, for the noise of the calibration error
 MOST_NAMES = 5  # of failing groups, in one line
-NO_TESTS = "There are limits but no tests: {}."
-NO_COUNTS = "the rule keeps no counts of its calibration rows"
+WITHOUT_COSTS = ("accuracy", "log_loss", "brier", "auc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +171,9 @@ class Check:
         Whether the level is only approximate, because rows have weights.
     untested : str
         Why there are only limits and no tests, in a sentence; empty if there are tests.
+    performance : PerformanceEstimate or None
+        Without labels, what metrics are likely to be, as `estimate_performance` returns
+        them; None with labels, and if there is no single rule with counts.
     """
 
     findings: tuple[Finding, ...]
@@ -185,6 +187,7 @@ class Check:
     alpha: float = SIGNIFICANCE
     approximate: bool = False
     untested: str = ""
+    performance: PerformanceEstimate | None = None
 
     @property
     def passed(self) -> bool:
@@ -239,7 +242,7 @@ def check(
         classifier scores.
     labels : array-like of shape (n,), default=None
         0 or 1; for a classifier, members of its `classes_`. Without labels, only the
-        drift of the scores is measured.
+        drift of the scores is measured, and metrics are estimated.
     groups : array-like of shape (n,), default=None
         The group of each row; each group is tested. Needed to test a rule set, and
         refused where there are no tests.
@@ -321,13 +324,20 @@ def check(
         loss=loss,
         pos_label=pos_label,
     )
-    untested = _why_untested(rule, predictions)
+    why = why_without_counts(rule, predictions)
+    untested = f"There are limits but no tests: {why}." if why else ""
     if untested and groups is not None and not isinstance(rule, RuleSet):
         msg = f"groups must be None, since they would be tested. {untested}"
         raise InvalidParameter(msg)
     drift = _drift(predictions, weights, max_psi)
     if labels is None:
-        return Check((drift,), predictions.n_rows, alpha=alpha, untested=untested)
+        return Check(
+            (drift,),
+            predictions.n_rows,
+            alpha=alpha,
+            untested=untested,
+            performance=_performance(rule, predictions, weights, loss, why),
+        )
     ones, p = predictions.column()
     if not untested:
         p = _merged(predictions, loss)
@@ -420,7 +430,7 @@ def _recent_rows(
     pos_label: Any,
 ) -> tuple[Predictions, FloatArray | None, list[Group | None] | None]:
     """Predict the rows with weight; return their weights and groups, too."""
-    predictor, X = _calibrated(rule, X)
+    predictor, X = calibrated(rule, X)
     if labels is None:
         if isinstance(predictor, RuleSet):
             predictor = predictor.pooled
@@ -455,56 +465,12 @@ def _recent_rows(
     return predictions, weights, names
 
 
-def _calibrated(predictor: Any, X: Any) -> tuple[Any, Any]:
-    """Return the rule, calibrator or classifier to check, and X as it takes it."""
-    predictor, X = unwrapped(predictor, X)
-    if isinstance(predictor, Rule | RuleSet):
-        return predictor, X
-    if not hasattr(predictor, "predictions"):  # such as a BetaCalibrator
-        predictor = getattr(predictor, "calibrator_", predictor)
-    if not isinstance(predictor, Calibrator) and not gives_predictions(predictor):
-        msg = (
-            "rule must be a Rule, a RuleSet, a calibrator or a fitted classifier that "
-            f"has one, such as CalibratedClassifier; got a {type(predictor).__name__}."
-        )
-        raise InvalidType(msg)
-    return predictor, X
-
-
 def _merged(predictions: Predictions, loss: LossName) -> FloatArray:
     """Return the probabilities, merged from the bounds for this loss."""
     bounds = predictions.column_bounds()
     if bounds is None or predictions.guarantee is guarantees.STACKED:
         return predictions.column().probabilities
     return MINIMAX[loss](bounds[:, 0], bounds[:, 1])
-
-
-def _why_untested(rule: Any, predictions: Predictions) -> str:
-    """Return why recent rows cannot be compared with those of the fit, or ""."""
-    if isinstance(rule, Rule | RuleSet):
-        has_counts = all(each.cells is not None for each in predictions.source.rules)
-        return "" if has_counts else NO_TESTS.format(NO_COUNTS)
-    n_classes, by_fold = predictions.probabilities.shape[1], predictions.by_fold
-    why = ""
-    if n_classes > TWO or isinstance(predictions.classes[0], tuple):
-        why = "tests are for two classes, and this model has more"
-    elif not by_fold:
-        why = "the model keeps no counts of its calibration rows"
-    elif len(by_fold[0].fits) > 1:
-        why = (
-            f"the probabilities come from {len(by_fold[0].fits)} models, and each "
-            "calibration row was scored by one of them"
-        )
-    elif (
-        predictions.guarantee is guarantees.CROSS
-        or OUT_OF_FOLD in predictions.source.metadata
-    ):
-        why = "the calibration rows were scored by other models than the recent ones"
-    elif not isinstance(by_fold[0].fits[0], Rule):
-        why = "the model has no rule of a single fold"
-    elif by_fold[0].fits[0].cells is None:
-        why = NO_COUNTS
-    return NO_TESTS.format(why) if why else ""
 
 
 def _error_limit(
@@ -559,6 +525,20 @@ def _drift(
     elif index > limit:
         result, reason = INCONCLUSIVE, "few rows"
     return Finding("psi", title, index, limit, AT_MOST, result, reason, noise)
+
+
+def _performance(
+    rule: Any,
+    predictions: Predictions,
+    weights: FloatArray | None,
+    loss: LossName,
+    why_not: str,
+) -> PerformanceEstimate | None:
+    """Estimate metrics, if the scores are those of one rule with counts."""
+    if why_not or isinstance(rule, RuleSet):
+        return None
+    p = _merged(predictions, loss)
+    return performance_of(predictions, p, weights, WITHOUT_COSTS)
 
 
 def _stability(by_fold: FoldScores, weights: FloatArray | None) -> float:

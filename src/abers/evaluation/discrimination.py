@@ -32,9 +32,8 @@ HALVINGS = 60
 FEW = 2  # rows of a class without a variance
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number measured on these rows, with a 95 % interval.
+class Estimate(NamedTuple):
+    """A number with a 95 % interval.
 
     Attributes
     ----------

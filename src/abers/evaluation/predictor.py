@@ -9,7 +9,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.calibrator import Calibrator
+from abers.core.calibrator import OUT_OF_FOLD, Calibrator
 from abers.core.merging import MINIMAX
 from abers.core.predictions import (
     TWO,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
     Rules = Rule | RuleSet
+
+NO_COUNTS = "the rule keeps no counts of its calibration rows"
 
 
 def predictions_of(
@@ -303,6 +305,50 @@ def unwrapped(predictor: Any, X: Any) -> tuple[Any, Any]:
     from abers.estimators.unwrapping import calibrated_inside
 
     return calibrated_inside(predictor, X)
+
+
+def calibrated(predictor: Any, X: Any) -> tuple[Any, Any]:
+    """Return the rule, calibrator or calibrated classifier, and X as it takes it."""
+    predictor, X = unwrapped(predictor, X)
+    if isinstance(predictor, Rule | RuleSet):
+        return predictor, X
+    if not hasattr(predictor, "predictions"):  # such as a BetaCalibrator
+        predictor = getattr(predictor, "calibrator_", predictor)
+    if not isinstance(predictor, Calibrator) and not gives_predictions(predictor):
+        msg = (
+            "rule must be a Rule, a RuleSet, a calibrator or a fitted classifier that "
+            f"has one, such as CalibratedClassifier; got a {type(predictor).__name__}."
+        )
+        raise InvalidType(msg)
+    return predictor, X
+
+
+def why_without_counts(predictor: Any, predictions: Predictions) -> str:
+    """Return why recent rows cannot be compared with those of the fit, or ""."""
+    if isinstance(predictor, Rule | RuleSet):
+        has_counts = all(each.cells is not None for each in predictions.source.rules)
+        return "" if has_counts else NO_COUNTS
+    n_classes, by_fold = predictions.probabilities.shape[1], predictions.by_fold
+    why = ""
+    if n_classes > TWO or isinstance(predictions.classes[0], tuple):
+        why = "tests are for two classes, and this model has more"
+    elif not by_fold:
+        why = "the model keeps no counts of its calibration rows"
+    elif len(by_fold[0].fits) > 1:
+        why = (
+            f"the probabilities come from {len(by_fold[0].fits)} models, and each "
+            "calibration row was scored by one of them"
+        )
+    elif (
+        predictions.guarantee is guarantees.CROSS
+        or OUT_OF_FOLD in predictions.source.metadata
+    ):
+        why = "the calibration rows were scored by other models than the recent ones"
+    elif not isinstance(by_fold[0].fits[0], Rule):
+        why = "the model has no rule of a single fold"
+    elif by_fold[0].fits[0].cells is None:
+        why = NO_COUNTS
+    return why
 
 
 def _refuse_classes(predictor: Any) -> None:

@@ -18,15 +18,10 @@ import numpy as np
 from scipy.special import ndtri
 
 import abers
+from abers.core.auc import mann_whitney_of_classes
 from abers.core.diagram import sorted_classes
 from abers.core.fit import fitted_rule
-from abers.core.inverted import (
-    FALSE_ALARMS,
-    FEW_PIECES,
-    PIECES_PER_RARER,
-    inverted,
-    mann_whitney_of_classes,
-)
+from abers.core.inverted import FALSE_ALARMS, FEW_PIECES, PIECES_PER_RARER, inverted
 from abers.errors import InvertedScoresWarning
 
 if TYPE_CHECKING:

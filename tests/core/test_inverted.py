@@ -9,18 +9,16 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 import abers
-from abers.core.diagram import sorted_classes
-from abers.core.fit import fitted_rule
-from abers.core.inverted import (
-    FALSE_ALARMS,
-    effective_sizes,
-    inverted,
+from abers.core.auc import (
     mann_whitney,
     mann_whitney_of_classes,
     mann_whitney_of_diagram,
-    may_be_inverted,
     summed,
 )
+from abers.core.diagram import sorted_classes
+from abers.core.effective_sizes import effective_sizes
+from abers.core.fit import fitted_rule
+from abers.core.inverted import FALSE_ALARMS, inverted, may_be_inverted
 from abers.errors import InvertedScoresWarning
 
 RNG = np.random.default_rng(0)

@@ -27,6 +27,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import _kernel, validation
+from abers.core.auc import (
+    mann_whitney,
+    mann_whitney_of_classes,
+    mann_whitney_of_diagram,
+)
 from abers.core.cells import (
     cell_cuts,
     cells_of_classes,
@@ -42,15 +47,8 @@ from abers.core.diagram import (
     sorted_classes,
     weighted_rows,
 )
-from abers.core.inverted import (
-    effective_size,
-    effective_sizes,
-    mann_whitney,
-    mann_whitney_of_classes,
-    mann_whitney_of_diagram,
-    may_be_inverted,
-    warn_if_inverted,
-)
+from abers.core.effective_sizes import effective_size, effective_sizes
+from abers.core.inverted import may_be_inverted, warn_if_inverted
 from abers.core.own_weight import with_diagram
 from abers.core.rule import Rule
 from abers.core.units import magnitudes, scale_for, units
@@ -58,8 +56,8 @@ from abers.core.units import magnitudes, scale_for, units
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from abers.core.auc import MannWhitney
     from abers.core.diagram import Classes
-    from abers.core.inverted import MannWhitney
 
 
 def fit_rule(

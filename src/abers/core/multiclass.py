@@ -21,16 +21,12 @@ import numpy as np
 
 from abers import validation
 from abers.choices import Multiclass, MulticlassOfOneRule
+from abers.core.auc import NO_PAIRS, mann_whitney_of_diagram, summed
 from abers.core.coupling import couple, pkpd
 from abers.core.diagram import Diagram, diagram_of_rows
+from abers.core.effective_sizes import effective_sizes
 from abers.core.fit import fitted_rule, rule_of_diagram
-from abers.core.inverted import (
-    NO_PAIRS,
-    effective_sizes,
-    inverted,
-    mann_whitney_of_diagram,
-    summed,
-)
+from abers.core.inverted import inverted
 from abers.core.merging import MERGES as MERGES_BY_LOSS, box, merge_folds, merge_rules
 from abers.core.pooled import PooledRule
 from abers.core.predictions import (
@@ -48,9 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from abers.choices import LossName
+    from abers.core.auc import MannWhitney
     from abers.core.class_scores import ClassScores
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import MannWhitney
     from abers.core.rule import Rule, Weight
     from abers.validation import FloatArray, IntArray
 

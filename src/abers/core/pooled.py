@@ -23,6 +23,7 @@ import numpy as np
 
 from abers import _kernel, validation
 from abers.core import guarantees, merging
+from abers.core.auc import mann_whitney_of_diagram, summed
 from abers.core.diagram import (
     ARRAYS_END_TO_END,
     NOTHING,
@@ -32,13 +33,9 @@ from abers.core.diagram import (
     end_to_end,
     flaw_of_parts,
 )
+from abers.core.effective_sizes import effective_sizes
 from abers.core.fitted import Contents, Fitted, Layout, are_tags, checked_tags, is_flag
-from abers.core.inverted import (
-    effective_sizes,
-    mann_whitney_of_diagram,
-    summed,
-    warn_if_inverted,
-)
+from abers.core.inverted import warn_if_inverted
 from abers.core.units import common_scale, magnitudes, rescaled, scale_for
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
@@ -48,9 +45,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from abers.choices import LossName
+    from abers.core.auc import MannWhitney
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import MannWhitney
     from abers.core.units import Units
     from abers.validation import FloatArray, IntArray, LabelArray
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from abers import _kernel, validation
 from abers.core import guarantees, merging
+from abers.core.auc import mann_whitney_of_diagram
 from abers.core.diagram import Diagram, are_weights
 from abers.core.fitted import Contents, Fitted, Layout, are_tags, checked_tags, frozen
-from abers.core.inverted import inverted, mann_whitney_of_diagram
+from abers.core.inverted import inverted
 from abers.errors import (
     AbersError,
     InvalidData,
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
+    from abers.core.auc import MannWhitney
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import MannWhitney
     from abers.validation import FloatArray, IntArray, LabelArray
 
 LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits

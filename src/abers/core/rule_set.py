@@ -11,6 +11,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees, merging
+from abers.core.auc import mann_whitney_of_diagram, summed
 from abers.core.diagram import (
     ARRAYS_END_TO_END,
     Diagram,
@@ -20,6 +21,7 @@ from abers.core.diagram import (
     flaw_of_parts,
     weighted_rows,
 )
+from abers.core.effective_sizes import effective_sizes
 from abers.core.fit import is_nearly_flat, mann_whitney_if_flat, rule_of_diagram
 from abers.core.fitted import (
     Contents,
@@ -42,13 +44,7 @@ from abers.core.group_names import (
     refuse_missing_groups,
     rows_by_group,
 )
-from abers.core.inverted import (
-    effective_sizes,
-    inverted,
-    inverted_sentence,
-    mann_whitney_of_diagram,
-    summed,
-)
+from abers.core.inverted import inverted, inverted_sentence
 from abers.core.nested import flaw_of_nested, joined, nested_letters, parted
 from abers.core.own_weight import with_diagram
 from abers.core.rule import SUM_TOLERANCE, Rule
@@ -70,10 +66,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
+    from abers.core.auc import MannWhitney
     from abers.core.fitted import Arrays, Facts
     from abers.core.group_names import Group
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import MannWhitney
     from abers.validation import FloatArray, IntArray
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
+from abers.core.auc import NO_PAIRS, mann_whitney_of_diagram
 from abers.core.diagram import Diagram
 from abers.core.fit import rule_of_diagram
 from abers.core.fitted import (
@@ -30,7 +31,6 @@ from abers.core.fitted import (
     is_whole,
     stored,
 )
-from abers.core.inverted import NO_PAIRS, mann_whitney_of_diagram
 from abers.core.predictions import FitSource, Predictions
 from abers.errors import InvalidData, InvalidParameter
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from abers.choices import LossName
+    from abers.core.auc import MannWhitney
     from abers.core.class_scores import ClassScores
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import MannWhitney
     from abers.core.multiclass import ProblemRows
     from abers.validation import FloatArray, IntArray
 

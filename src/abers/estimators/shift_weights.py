@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import _num_samples
 
-from abers.core.inverted import effective_size
+from abers.core.effective_sizes import effective_size
 from abers.errors import InvalidData, warn
 from abers.estimators.cross_fit import DEFAULT_FOLDS, cross_pairs, rows_of
 from abers.estimators.scoring import class_scores

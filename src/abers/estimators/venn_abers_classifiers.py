@@ -60,8 +60,8 @@ if TYPE_CHECKING:
         MulticlassOfOneRule,
         ResponseMethod,
     )
+    from abers.core.auc import MannWhitney
     from abers.core.guarantees import Guarantee
-    from abers.core.inverted import MannWhitney
     from abers.core.multiclass import Predictor, Problem, ProblemRows
     from abers.core.pooled import PooledRule
     from abers.core.predictions import Predictions

@@ -53,8 +53,8 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram, diagram_of_rows, weighted_rows
+from abers.core.effective_sizes import effective_size_of_sums
 from abers.core.intervals import exact_limits
-from abers.core.inverted import effective_size_of_sums
 from abers.core.units import magnitudes, scale_for, units
 from abers.errors import InvalidData, need, warn
 from abers.evaluation.counts import MOST_CELLS, cell_starts

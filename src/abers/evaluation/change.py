@@ -18,8 +18,8 @@ import numpy as np
 
 from abers.core.cells import Cells
 from abers.core.diagram import trusted_diagram
+from abers.core.effective_sizes import effective_size_of_sums
 from abers.core.fit import rule_of_diagram
-from abers.core.inverted import effective_size_of_sums
 from abers.core.isotonic import isotonic_regression
 from abers.evaluation.counts import bin_of
 from abers.formatting import score_range

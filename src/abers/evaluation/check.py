@@ -18,14 +18,11 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
+from abers.core.auc import mann_whitney_of_diagram
 from abers.core.cells import cells_of_rows
 from abers.core.diagram import Diagram
+from abers.core.effective_sizes import effective_rows, effective_sizes
 from abers.core.group_names import as_groups, rows_by_group
-from abers.core.inverted import (
-    effective_rows,
-    effective_sizes,
-    mann_whitney_of_diagram,
-)
 from abers.core.merging import LOSSES, MINIMAX
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet

@@ -15,7 +15,7 @@ import numpy as np
 
 from abers import validation
 from abers.core.diagram import Diagram
-from abers.core.inverted import effective_size_of_sums
+from abers.core.effective_sizes import effective_size_of_sums
 from abers.errors import InvalidData
 from abers.thresholds import ECE_BINS
 

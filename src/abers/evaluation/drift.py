@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
-from abers.core.inverted import effective_rows
+from abers.core.effective_sizes import effective_rows
 from abers.errors import need
 from abers.thresholds import LARGE_DRIFT, MODERATE_DRIFT, SIGNIFICANCE
 

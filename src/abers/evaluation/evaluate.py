@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.auc import auc_of
+from abers.core.auc import auc_of, mann_whitney
 from abers.core.calibrator import Calibrator
-from abers.core.inverted import effective_rows, effective_size, mann_whitney
+from abers.core.effective_sizes import effective_rows, effective_size
 from abers.core.merging import LOSSES
 from abers.core.own_weight import RuleWithDiagram
 from abers.core.rule import Rule

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from abers import validation
+from abers.core.effective_sizes import effective_size
 from abers.core.intervals import exact_limits
-from abers.core.inverted import effective_size
 from abers.errors import InvalidParameter
 from abers.evaluation.counts import cell_starts
 from abers.evaluation.discrimination import CONFIDENCE, Estimate

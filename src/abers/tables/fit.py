@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers import validation
-from abers.core.auc import RunningAuc
+from abers.core.auc import RunningAuc, mann_whitney_of_classes
 from abers.core.blocks import WeightedRows, fit_rule_from_parts
 from abers.core.diagram import Diagram, sorted_classes
 from abers.core.fit import (
@@ -17,7 +17,6 @@ from abers.core.fit import (
     warn_of_inverted_rule,
 )
 from abers.core.fitted import RESERVED
-from abers.core.inverted import mann_whitney_of_classes
 from abers.core.own_weight import with_diagram
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups

@@ -47,7 +47,7 @@ def places(value: float, digits: int, *, least: int) -> int:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Cut out the middle of a text that is too long.
+    """Cut out the middle of text that is too long.
 
     >>> from abers.formatting import shorten
     >>> shorten("northern-and-western", 11)

@@ -268,7 +268,7 @@ def _lines_of_calibrator(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lines_as_they_are(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """List plain facts, the files of a monitor, and its findings."""
+    """List the facts of any other object: for a monitor, its files and findings."""
     for name, fact in facts.items():
         if name == "ledger":
             yield from _lines_of_files(fact)

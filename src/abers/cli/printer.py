@@ -222,7 +222,7 @@ def _width(console: Console | None) -> int:
 
 
 def _broken(text: str, room: int) -> list[str]:
-    """Break a text that is too long; keep a remark at its end together."""
+    """Break text that is too long; keep a remark at its end together."""
     parts = [text]
     if len(text) > room and text.endswith(")") and text.count(" (") == 1:
         parts = text.replace(" (", "\n(").split("\n")
@@ -239,7 +239,7 @@ def _printable(text: str) -> str:
 
 
 def _cells(text: str) -> int:
-    """Return the display width of a text; some characters are two columns wide."""
+    """Return the display width of text; some characters are two columns wide."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -126,7 +126,7 @@ class Context:
 class Piece:
     """The rule for the scores of one part; the first values hold below all of them.
 
-    A part that decides at no score has no bounds. Some percentiles of the whole and
+    A part whose scores change no bound has no bounds. Some percentiles of the whole and
     some of the other cuts between cells are scores of this part; `below` counts the
     rows and positives below each of them.
     """

@@ -136,7 +136,7 @@ def decide(
     coin is strictly better: acting with probability 1 - t costs t FN whatever p is,
     less than either action at its worst; and acting with probability (p1 - t) / (p1 -
     p0) has the regret (t - p0)(p1 - t) / (p1 - p0), less than t - p0 and p1 - t. Few
-    decision makers may toss coins, so no coin is tossed here.
+    decision makers may toss coins, so decisions here are never random.
 
     With more classes, all probability vectors within the bounds that sum to 1 are
     possible. The worst one for an action starts with all classes at their lower bounds

@@ -257,7 +257,7 @@ class Tally:
 
     @staticmethod
     def from_text(text: str) -> Tally:
-        """Return the tally stored in a text."""
+        """Return the tally stored in a string."""
         facts = json.loads(text)
         for name in ("gaps", "labels", "workers"):
             facts[name] = Counter(facts[name])

@@ -386,7 +386,7 @@ def error_if_unchanged(
 
     Notes
     -----
-    Few calibration rows and few recent rows both cause an ECE of their own: only an ECE
+    Few calibration rows cause an ECE, and so do few recent rows: only an ECE
     above this value is a sign of change.
     """
     bins, total = np.zeros((draws, ECE_BINS)), 0.0

@@ -48,7 +48,7 @@ def sample_size(
     ece : float, default=None
         The expected calibration error that the rule may have on average, by itself: the
         mean over new cases of |probability - observed rate of the cases that get this
-        probability|, if there were endlessly many new cases. No bins are involved; the
+        probability|, if there were infinitely many new cases. No bins are involved; the
         ECE of 10 bins is smaller, apart from the noise of the rows it is measured on.
     band_width : float, default=None
         The mean width, over rows, of `calibration_band`.

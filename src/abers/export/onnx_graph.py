@@ -114,7 +114,7 @@ class Graph:
         return self._or_missing(scores, index, int(sizes.sum()))
 
     def _moved(self, scores: str, start: str, index: str, step: Any) -> str:
-        """Advance by a number of steps where the start there is not above the score."""
+        """Advance by this many steps if the step there starts at or below the score."""
         reached = self.cast(self.add("LessOrEqual", start, scores), np.int64)
         by = self.add("Mul", reached, self.constant(np.int64(step)))
         return self.add("Add", index, by)

@@ -146,7 +146,7 @@ def width_of(figure: Any) -> float:
 
 
 def fitted(text: str, width: float) -> str:
-    """Break a text so that it fits below axes in a figure of this width in inches."""
+    """Break text into lines that fit below axes in a figure of this width in inches."""
     longest = int((width - 1) * LETTERS)
     return "\n".join(textwrap.fill(line, longest) for line in text.split("\n"))
 

@@ -838,7 +838,7 @@ def cost_table(evaluation: Evaluation) -> Table | None:
 def group_table(
     evaluation: Evaluation, *, column: str | None = None, brief: bool = False
 ) -> Table:
-    """Show the groups of a column, or briefly of all, the largest |z| first."""
+    """Show the groups of one column, or a short table of all; largest |z| first."""
     groups = [g for g in evaluation.groups if brief or g.column == column]
     of = "group" if column is None else shorten(column, LONGEST_CELL)
     columns: Writers = {

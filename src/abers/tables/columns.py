@@ -404,7 +404,7 @@ class Groups:
         return str(int(value))  # floats occur in columns with missing values
 
     def _read(self, text: str) -> float:
-        """Return the number or the boolean that a text stands for."""
+        """Return the number or the boolean that a string represents."""
         if self._fitted is bool and text.lower() in BOOLEANS:
             return BOOLEANS[text.lower()]
         try:
@@ -495,7 +495,7 @@ def _trimmed_numerals(texts: pa.Array) -> pa.Array:
 
 
 def _no_number(text: str, row: int, batch: Batch, column: str) -> InvalidData:
-    """Return the error for a text, with a hint if another dialect can read it."""
+    """Return the error for text in place of a number, with a hint at the dialect."""
     advice = ""
     if batch.dialect is not None and batch.dialect.decimal == ".":
         if re.fullmatch(COMMA_NUMERAL, text.strip()):
@@ -576,7 +576,7 @@ def label_text(value: Any) -> str:
 
 
 def text_scalar(text: str) -> pa.StringScalar:
-    """Return a text as an Arrow scalar."""
+    """Return a string as an Arrow scalar."""
     true = pc.cast(pc.is_null(pa.nulls(1)), pa.string())
     return pc.replace_substring(true, "true", text)[0]
 

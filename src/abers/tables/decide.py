@@ -136,7 +136,7 @@ def decide_table(
         name in the column `action`, and one column of costs per class, with the name of
         the class.
     refer : float, default=None
-        The price of referring a case; None: no case is referred.
+        The price of referring a case. With None, no case is referred.
     criterion : {"cost", "regret"}, default="cost"
         What to minimise in the worst case; see `abers.decide`.
     prior : float, default=None

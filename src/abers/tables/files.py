@@ -388,7 +388,7 @@ class CsvReader:
 
 
 def _decoded(start: bytes) -> str:
-    """Return the start of a text; bytes that are not UTF-8 are escaped."""
+    """Return the start of a text file; bytes that are not UTF-8 are escaped."""
     # Incremental, since it may end within a character.
     decoder = codecs.getincrementaldecoder(UTF_8)("surrogateescape")
     return decoder.decode(start).removeprefix(BOM)

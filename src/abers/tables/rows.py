@@ -264,7 +264,8 @@ def load_rows(
 
     Columns are those of its fit unless others are named; without a rule, a column of
     scores or of probabilities is evaluated. Labels are the classes of a calibrator;
-    they may be missing if they are not needed. Rows without a group form a group, too.
+    they may be missing if they are not needed. Rows without a group form their own
+    group.
     """
     classes = getattr(rule, "classes", None)  # of a calibrator
     for option, given in (("--before", before), ("--probability", probability)):

@@ -1,6 +1,6 @@
 """
-Groups: calibrated on the whole is not calibrated for each
-==========================================================
+Groups: calibrated overall, but not in each group
+=================================================
 
 Two branches use one score. In one of them it means something else: the same score goes
 with twice the odds. A rule of all rows is right on average and wrong for both; a rule

@@ -1,6 +1,6 @@
 """
-How sure is a language model, really?
-=====================================
+How sure is a language model (LLM), really?
+===========================================
 
 Asked how sure it is, a language model says 80 %, 90 % or 95 %, and hardly anything
 else. As a probability that is poor. As a *score* it is fine: it orders answers, if only

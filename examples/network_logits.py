@@ -1,6 +1,6 @@
 """
-The logits of a neural network
-==============================
+The logits of a neural network (PyTorch, JAX, TensorFlow)
+=========================================================
 
 A network that is trained until it fits is overconfident. Its logits still order the
 cases well, and they are all that calibration needs: columns of numbers from any

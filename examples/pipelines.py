@@ -1,6 +1,6 @@
 """
-Pipelines, searches and data frames, with bounds
-================================================
+Pipelines, searches and data frames (pandas), with bounds
+=========================================================
 
 A calibrated classifier is a classifier like any other: it goes into a pipeline, or a
 pipeline goes into it; a grid search tunes either. ``abers.predict_bounds`` finds the

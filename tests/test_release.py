@@ -34,6 +34,16 @@ def test_every_relative_link_of_the_readme_leads_to_a_file():
     assert [file for file in files if not file.exists()] == []
 
 
+def test_the_readme_can_be_read_at_a_glance():
+    """At most six links, and no table of more than five rows."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    links = tool("set_address").LINK.findall(readme)
+    assert len([text for picture, text, _ in links if not picture]) <= 6
+    tables = re.findall(r"(?:^\|.*\n)+", readme, re.MULTILINE)
+    assert tables
+    assert max(table.count("\n") - 2 for table in tables) <= 5
+
+
 def test_an_address_is_set_in_all_places_and_only_once(tmp_path):
     """A package index shows the README without the files beside it."""
     files = ("README.md", "pyproject.toml", "CITATION.cff")

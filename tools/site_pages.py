@@ -228,7 +228,7 @@ def accuracy_table() -> str:
     }
     study = "experiments/accuracy/ACCURACY.md"
     head, *rows = table_of(
-        study, "### K models, two classes: log loss of all methods by group"
+        study, "### K models, two classes: log loss of all methods by model and size"
     )
     places = [place for place, name in enumerate(head) if name.endswith("(70)")]
     many_head, *many_rows = table_of(study, "## K models, many classes")

@@ -373,13 +373,13 @@ def page(results: Sequence[Measurement]) -> str:
             *summary(field),
             f"\n### {title}: differences\n",
             *paired(field),
-            f"\n### {title}: by group\n",
+            f"\n### {title}: by model and size\n",
             "In brackets the number of sources.\n",
             *against_before(field),
         ]
         for loss, name in LOSSES.items():
             text += [
-                f"\n### {title}: {name} of all methods by group\n",
+                f"\n### {title}: {name} of all methods by model and size\n",
                 *by_group(field, loss),
             ]
         text += [f"\n### {title}: the largest losses to a peer\n", *worst(field)]

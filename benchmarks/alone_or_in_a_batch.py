@@ -6,6 +6,7 @@ Run it with `python benchmarks/alone_or_in_a_batch.py`; it takes some minutes.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +93,8 @@ def prediction(rows: Array, *, model: Any, step: float) -> Array:
     return rounded_to(step, predictions(model, rows, len(rows)))
 
 
-def cases() -> Iterator[tuple[str, Callable[[Array], Array], Array]]:
-    """Train all models on half of the rows of each set."""
+def cases() -> Iterator[tuple[str, str, Callable[[Array], Array], Array]]:
+    """Train all models on half of the rows of each set: model, where, score, rows."""
     for where, X, y in sets():
         for name, model in MODELS.items():
             model.fit(X[:TRAIN], y[:TRAIN])
@@ -101,27 +102,30 @@ def cases() -> Iterator[tuple[str, Callable[[Array], Array], Array]]:
                 if hasattr(model, method):
                     options = {"model": model, "classes": np.unique(y)}
                     score = partial(class_score, method=method, **options)
-                    yield f"{where}, {name}, {method}", score, X
+                    yield name, f"{where}, {method}", score, X
     for offset in (0.0, 1e6):
         for name, regressor in REGRESSORS.items():
             regressor.fit(X[:TRAIN], X[:TRAIN] @ np.arange(30) + y[:TRAIN] + offset)
             step = step_of(regressor.predict(X[TRAIN:]))
             score = partial(prediction, model=regressor, step=step)
-            yield f"targets + {offset:g}, {name}", score, X
+            yield f"{name} regression", f"targets + {offset:g}", score, X
 
 
 def main() -> None:
-    """Print the cases in which scores differ, and the sums."""
+    """Print the cases in which scores differ, and the sums by model."""
     warnings.simplefilter("ignore")  # of models that are trained briefly
-    total = differing = 0
-    for name, score, X in cases():
+    total, differing = Counter[str](), Counter[str]()
+    for name, where, score, X in cases():
         together = score(X)
         alone = np.concatenate([score(X[[row]]) for row in range(len(X))])
         count = int((alone != together).sum())
-        total, differing = total + len(X), differing + count
+        total[name] += len(X)
+        differing[name] += count
         if count:
-            print(f"{name}: {count} of {len(X):,}", flush=True)
-    print(f"{differing} of {total:,} scores differ")
+            print(f"{name}, {where}: {count} of {len(X):,}", flush=True)
+    for name, size in total.items():
+        print(f"{name}: {differing[name]} of {size:,}")
+    print(f"{differing.total()} of {total.total():,} scores differ")
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ def test_infinite_losses_are_shown(rule):
     assert evaluated.to_dict()["losses"]["log"]["after"] == "inf"
     both = evaluate(None, [0.0, 0.5], [1, 0], before=[0.5, 1.0])
     assert np.isnan(both.losses.log.difference)
-    assert "inf before, inf after" in str(both)
+    assert "∞ before, ∞ after" in str(both)
     better = evaluate(rule, [0.0, 0.5], [1, 0])
     assert better.losses.log.difference == -np.inf
 

@@ -25,7 +25,6 @@ from abers.formatting import (
     p_value,
     percent,
     percent_points,
-    places,
     plus_minus,
     shorten,
 )
@@ -361,17 +360,16 @@ def _origin(evaluation: Evaluation) -> str:
     return ", held-out (as stated by the user)" if evaluation.held_out else ""
 
 
-def _change_text(change: PairedChange, *, least: int = PLACES) -> str:
+def _change_text(loss: PairedChange, *, least: int = PLACES) -> str:
     """Describe a change, with at least this many decimal places."""
-    if math.isnan(change.before):
-        return f"{change.after:.{least}f}"
-    text = f"{change.before:.{least}f} before, {change.after:.{least}f} after"
-    if math.isnan(change.difference):
+    after = number(loss.after, least)
+    if math.isnan(loss.before):
+        return after
+    text = f"{number(loss.before, least)} before, {after} after"
+    if math.isnan(loss.difference):
         return text
-    error = change.standard_error
-    shown = places(error, 2, least=least)
-    error_text = "" if math.isnan(error) else f" ± {error:.{shown}f}"
-    return f"{text} (difference {change.difference:+.{shown}f}{error_text})"
+    difference = change(loss.difference, loss.standard_error, least=least)
+    return f"{text} (difference {difference})"
 
 
 # --- the headline ---

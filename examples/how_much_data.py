@@ -44,15 +44,15 @@ for count in (100, 1_000, 10_000, 100_000):
     print(f"{count:6d} {np.mean(upper - lower):8.4f} {error:8.4f} {width:8.4f}")
 
 # %%
-# The band at 1,000 rows, with the rule and the true curve (dotted, orange) in it. It
-# holds for the whole curve at once, whatever the curve is, as long as it rises; that
-# makes it wide.
+# The band at 1,000 rows, with the rule and the true curve (grey) in it. It holds for
+# the whole curve at once, whatever the curve is, as long as it rises; that makes it
+# wide.
 
 score, label = draw(1_000)
 display = RuleDisplay.from_predictions(label, score, rule=abers.fit_rule(score, label))
 shown = np.linspace(*display.ax_.get_xlim(), 200)
 truth = expit(1.5 * shown - 1)
-(line,) = display.ax_.plot(shown, truth, ":", color="#d55e00", label="truth")
+(line,) = display.ax_.plot(shown, truth, color="#6e7781", label="truth")
 
 # %%
 # Planned beforehand: rows for a mean calibration error of a tenth of the base rate. The

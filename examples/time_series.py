@@ -52,7 +52,11 @@ for name, model in models.items():
 # rows merely resemble them more. Watch the stream, and refit: `abers.Monitor`.
 
 display = ReliabilityDisplay.from_predictions(
-    y[next_months], predictions["latest months"], before=predictions["random folds"]
+    y[next_months],
+    predictions["latest months"],
+    before=predictions["random folds"],
+    name="latest months",
+    before_name="random folds",
 )
 
 plt.show()

@@ -88,7 +88,7 @@ def draw_minorant(figure: Figure, look: Theme) -> None:
         ax.annotate(
             f"slope {_fraction(d - b, c - a)}",
             ((a + c) / 2, (b + d) / 2),
-            (8, -11),
+            (8, -11) if d > b else (-18, 7),  # above the axis
             textcoords="offset points",
             color=look.strong,
             fontsize=_style.NORMAL,

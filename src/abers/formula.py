@@ -80,7 +80,7 @@ class UL:
         ndarray of shape (n,)
             Margins or log-odds of the second level, as they are calibrated.
         """
-        X = _features(self.formula, self.coding, _as_frame(newdata, "newdata"))
+        X, _ = _features(self.formula, _as_frame(newdata, "newdata"), self.coding)
         return _scores(self.model, X, self.lev)
 
 
@@ -120,7 +120,7 @@ class IVAP:
             Two vectors, `lower` and `upper`.
         """
         frame = _as_frame(newdata, "newdata")
-        X = _features(self.ul.formula, self.ul.coding, frame)
+        X, _ = _features(self.ul.formula, frame, self.ul.coding)
         return LowerUpper(*self.classifier.predict_bounds(X).T)
 
 
@@ -187,7 +187,7 @@ def ul(formula: str, data: Any, subset: Any = None, model: Any = None) -> UL:
     frame = _as_frame(data, "data")
     rows = _as_rows(subset, len(frame), "subset")
     labels, lev = _labels(formula, frame.iloc[rows], "ul")
-    X, coding = _coded(formula, frame.iloc[rows])
+    X, coding = _features(formula, frame.iloc[rows])
     return UL(formula, lev, trained(model, X, labels), coding)
 
 
@@ -328,8 +328,8 @@ def _ivap(
     labels, lev = _labels(
         formula, frame.iloc[np.concatenate((train, calibrate))], "ivap"
     )
-    X, coding = _coded(formula, frame.iloc[train])
-    new = _features(formula, coding, frame.iloc[calibrate])
+    X, coding = _features(formula, frame.iloc[train])
+    new, _ = _features(formula, frame.iloc[calibrate], coding)
     pair = (np.arange(train.size), np.arange(train.size, labels.size))
     classifier = CVAPClassifier(model, cv=[pair], merge="minimax")
     classifier.fit(np.concatenate((X, new)), labels)
@@ -411,31 +411,24 @@ def _labels(formula: str, rows: Any, owner: str) -> tuple[np.ndarray, tuple[Any,
     return labels, tuple(lev)
 
 
-def _coded(formula: str, rows: Any) -> tuple[FloatArray, Any]:
-    """Return the features of the training rows, and their coding for new rows."""
-    matrices = _materialised(formula, rows)
-    if isinstance(matrices.lhs, tuple) or isinstance(matrices.rhs, tuple):
+def _features(formula: str, rows: Any, coding: Any = None) -> tuple[FloatArray, Any]:
+    """Return the features of rows, and their coding for new rows.
+
+    Classifiers add an intercept, so it is left out.
+    """
+    matrix = _materialised(formula, rows, coding)
+    matrix = getattr(matrix, "rhs", matrix)
+    if isinstance(matrix, tuple):
         msg = f"formula must have one part on each side of ~; got {formula!r}."
         raise InvalidParameter(msg)
-    X = _without_intercept(matrices.rhs, rows)
+    names = np.array(matrix.model_spec.column_names)
+    X = np.ascontiguousarray(np.asarray(matrix, np.float64)[:, names != "Intercept"])
     if not X.shape[1]:
         msg = (
             f"formula must name features after ~, as in 'y ~ x'; got {formula!r}. A "
             "factor of one level is none."
         )
         raise InvalidParameter(msg)
-    return X, matrices.rhs.model_spec
-
-
-def _features(formula: str, coding: Any, rows: Any) -> FloatArray:
-    """Return the features of new rows, coded like the training rows."""
-    return _without_intercept(_materialised(formula, rows, coding), rows)
-
-
-def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
-    """Return the columns of features without intercept, since classifiers add one."""
-    names = np.array(matrix.model_spec.column_names)
-    X = np.ascontiguousarray(np.asarray(matrix, np.float64)[:, names != "Intercept"])
     if not np.isfinite(X).all():
         row, column = map(int, np.argwhere(~np.isfinite(X))[0])
         name = str(names[names != "Intercept"][column])
@@ -444,7 +437,7 @@ def _without_intercept(matrix: Any, rows: Any) -> FloatArray:
             f"{X[row, column].item()!r} at row {rows.index[row]}."
         )
         raise InvalidData(msg)
-    return X
+    return X, matrix.model_spec
 
 
 def _materialised(formula: str, rows: Any, spec: Any = None) -> Any:

@@ -83,7 +83,7 @@ class CalibrationBand:
     Attributes
     ----------
     scores : ndarray of shape (k,)
-        The distinct calibration scores, ascending.
+        Scores at which a bound may change, ascending.
     lower, upper : ndarray of shape (k,)
         The bounds; the lower one holds from each score upwards, the upper one up to it.
     confidence : float

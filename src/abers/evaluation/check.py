@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,13 @@ from abers.evaluation.change import (
     error_if_unchanged,
     most_draws,
 )
-from abers.evaluation.counts import bin_of, diagram_of, length_of, positive_weights
+from abers.evaluation.counts import (
+    bin_of,
+    diagram_of,
+    length_of,
+    positive_weights,
+    with_weight,
+)
 from abers.evaluation.drift import population_stability_index, stability_noise
 from abers.evaluation.in_sample import in_sample
 from abers.evaluation.metrics import calibration_error_of
@@ -432,8 +439,8 @@ def _recent_rows(
         if isinstance(predictor, RuleSet):
             predictor = predictor.pooled
         predictions = predictions_without_labels(predictor, X)
-        weights, kept = positive_weights(sample_weight, predictions.n_rows)
-        return predictions if kept is None else predictions.taken(kept), weights, None
+        predictions, weights, _ = with_weight(predictions, sample_weight)
+        return predictions, weights, None
     n_rows = length_of(labels, "labels")
     weights, kept = positive_weights(sample_weight, n_rows)
     names: Any = None
@@ -458,7 +465,7 @@ def _recent_rows(
         )
         raise InvalidParameter(msg)
     if names is not None and kept is not None:
-        names = [names[row] for row in np.flatnonzero(kept)]
+        names = [*compress(names, kept)]
     return predictions, weights, names
 
 

@@ -53,6 +53,14 @@ def positive_weights(
     )
 
 
+def with_weight(
+    predictions: Predictions, sample_weight: ArrayLike | None
+) -> tuple[Predictions, FloatArray | None, NDArray[np.bool_] | None]:
+    """Return the rows with positive weight, and what `positive_weights` gives."""
+    weights, kept = positive_weights(sample_weight, predictions.n_rows)
+    return predictions if kept is None else predictions.taken(kept), weights, kept
+
+
 def bin_of(p: FloatArray, bins: int = ECE_BINS) -> IntArray:
     """Return the equal-width bin of each prediction; 1 is in the last bin."""
     return np.minimum((p * bins).astype(np.int64), bins - 1)

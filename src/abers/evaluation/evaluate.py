@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -609,11 +610,6 @@ def _evaluated(
     groups, counted_groups = evaluate_groups(
         columns, predictions, weights, rule_set=rule_set
     )
-    calibration = replace(
-        _calibration(predictions, counts, weights),
-        score_bands=_score_bands(predictions, counts, weights, bands),
-        before_is=before_is,
-    )
     is_binary = predictions.shown is not None
     return Evaluation(
         name=None,
@@ -627,7 +623,7 @@ def _evaluated(
         in_sample=in_sample(predictions),
         losses=_losses(predictions, counts, weights),
         ranking=_ranking(predictions, counts, weights),
-        calibration=calibration,
+        calibration=_calibration(predictions, counts, weights, bands, before_is),
         decisions=_decisions(counts) if is_binary else None,
         drift=_drift(predictions, weights),
         widths=None if bounds is None else bound_widths(bounds, sample_weight=weights),
@@ -749,28 +745,30 @@ def _ranking(
 
 
 def _calibration(
-    predictions: Predictions, counts: Counts, weights: FloatArray | None
+    predictions: Predictions,
+    counts: Counts,
+    weights: FloatArray | None,
+    bands: int | ArrayLike,
+    before_is: str | None,
 ) -> Calibration:
     after, before = counts.after, counts.before
-    diagram = after.diagram
-    calibration = Calibration(
+    diagram, earlier = after.diagram, predictions.earlier
+    is_binary = predictions.shown is not None
+    classwise = classwise_before = math.nan
+    if not is_binary:
+        classwise = classwise_error(predictions, weights)
+        if earlier is not None:
+            classwise_before = classwise_error(earlier, weights)
+    return Calibration(
         observed_rate=diagram.n_positives / diagram.n_rows,
         before=None if before is None else column_calibration(before),
         after=column_calibration(after),
         consistency=consistency_of(diagram, scatter=after.scatter),
-        band=None,
-        score_bands=(),
-        before_is=None,
-    )
-    if predictions.shown is not None:
-        return replace(calibration, band=_band(predictions, weights))
-    earlier = predictions.earlier
-    return replace(
-        calibration,
-        classwise_error=classwise_error(predictions, weights),
-        classwise_error_before=math.nan
-        if earlier is None
-        else classwise_error(earlier, weights),
+        band=_band(predictions, weights) if is_binary else None,
+        score_bands=_score_bands(predictions, counts, weights, bands),
+        before_is=before_is,
+        classwise_error=classwise,
+        classwise_error_before=classwise_before,
     )
 
 
@@ -840,5 +838,4 @@ def _with_weight(
         validation.check_length(len(names), length_of(y), what, "labels")
     if has_weight is None:
         return columns
-    kept = np.flatnonzero(has_weight).tolist()
-    return {column: [names[row] for row in kept] for column, names in columns.items()}
+    return {column: [*compress(names, has_weight)] for column, names in columns.items()}

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from abers import validation
 from abers.errors import InvalidParameter
 from abers.evaluation.reliability import curve_of
 from abers.formatting import group_name
@@ -21,13 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
     from matplotlib.lines import Line2D
-    from numpy.typing import ArrayLike
 
-    from abers.core.predictions import Predictions
     from abers.evaluation.groups import CountedGroup
     from abers.evaluation.reliability import ConsistencyBand, ReliabilityCurve
     from abers.plots._style import Theme
-    from abers.validation import FloatArray, IntArray
 
 MOST = 12  # panels that are drawn
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}  # else four
@@ -176,15 +170,3 @@ def panels_of(
         Panel(name, curve_of(diagram), _curves.band_of(diagram, scatter, confidence))
         for name, diagram, scatter in groups
     ]
-
-
-def with_weight(
-    predictions: Predictions, sample_weight: ArrayLike | None
-) -> tuple[Predictions, FloatArray | None, IntArray]:
-    """Return the rows with positive weight, their weights, and their numbers."""
-    if sample_weight is None:
-        return predictions, None, np.arange(predictions.n_rows)
-    weights = validation.as_weights(sample_weight, predictions.n_rows, other="labels")
-    validation.check_total(weights, "sample_weight")
-    rows = np.flatnonzero(weights)
-    return predictions.taken(rows), weights[rows], rows

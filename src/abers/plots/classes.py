@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from abers.errors import InvalidParameter
 from abers.evaluation.classwise import confusion_of, evaluate_classes
+from abers.evaluation.counts import with_weight
 from abers.evaluation.predictor import predictions_of
 from abers.plots import _base
 from abers.plots._confusion import Confusion
-from abers.plots._panels import MOST, Panel, Panels, with_weight
+from abers.plots._panels import MOST, Panel, Panels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ import numpy as np
 
 from abers import validation
 from abers.errors import InvalidParameter, InvalidType
+from abers.evaluation.counts import with_weight
 from abers.evaluation.predictor import predictions_of
 from abers.losses import LOSS_NAMES, SCORING_LOSSES, paired_difference
 from abers.plots import _base, _style
-from abers.plots._panels import with_weight
 from abers.plots._style import shown
 
 if TYPE_CHECKING:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from abers import validation
 from abers.core.group_names import as_groups
-from abers.evaluation.counts import counted
+from abers.evaluation.counts import counted, with_weight
 from abers.evaluation.groups import evaluate_groups
 from abers.evaluation.predictor import predictions_of
 from abers.evaluation.reliability import curve_of
 from abers.plots import _base, _curves, _style
-from abers.plots._panels import MOST, Panels, panels_of, with_weight
+from abers.plots._panels import MOST, Panels, panels_of
 from abers.plots._style import shown
 
 if TYPE_CHECKING:
@@ -266,8 +267,8 @@ class ReliabilityDisplay(_base.Display):
         labels = _base.binary_labels(y, pos_label)
         predictions = predictions_of(None, p, labels, name="p")
         validation.check_length(len(names), predictions.n_rows, "groups", "p")
-        predictions, weights, rows = with_weight(predictions, sample_weight)
-        names = [names[row] for row in rows]
+        predictions, weights, kept = with_weight(predictions, sample_weight)
+        names = names if kept is None else [*compress(names, kept)]
         every, columns = evaluate_groups({None: names}, predictions, weights)
         panels = panels_of(columns[:MOST], confidence)
         display = Panels(panels, left_out=len(every) - len(panels))

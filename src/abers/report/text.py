@@ -12,6 +12,7 @@ from abers.core.prior import PRIOR_TAG
 from abers.evaluation.calibration_tests import mean_difference_p
 from abers.evaluation.in_sample import IN_SAMPLE
 from abers.formatting import (
+    MINUS,
     PRIOR_NAMES,
     TAG_NAMES,
     Printout,
@@ -772,9 +773,10 @@ def _band_name(start: float, end: float) -> str:
     """Name the range of a band: "below 0.25", "0.25 to 0.5", "from 0.5"."""
     if math.isinf(start) and math.isinf(end):
         return "all"
+    first, last = (f"{edge:.4g}".replace("-", MINUS) for edge in (start, end))
     if start == -math.inf:
-        return f"below {end:.4g}"
-    return f"from {start:.4g}" if end == math.inf else f"{start:.4g} to {end:.4g}"
+        return f"below {last}"
+    return f"from {first}" if end == math.inf else f"{first} to {last}"
 
 
 def _calibration_table(evaluation: Evaluation) -> Table:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from abers.core.stacked import StackedRule
     from abers.core.venn_abers_calibrator import VennAbersCalibrator
     from abers.export.reading import Reading
-    from abers.tables.writing import Sink
     from abers.validation import FloatArray
 
 DTYPES = get_args(Precision)
@@ -95,7 +94,8 @@ class Steps:
             Whether an existing file may be replaced.
         """
         need("pyarrow", extra="cli", what="a table")
-        from abers.tables.writing import check_output, output
+        from abers.tables.files import FORMATS, Dialect
+        from abers.tables.writing import check_output, output, table_writer
 
         name = os.fspath(path)
         form = _form(name)
@@ -106,23 +106,14 @@ class Steps:
             )
             raise InvalidParameter(msg)
         check_output(name, force=force)
-        with output(name, force=force) as sink:
-            if form == JSON:
-                sink.write(self.to_json().encode())
-            else:
-                self._write_rows(sink, form)
-
-    def _write_rows(self, sink: Sink, form: str) -> None:
-        """Write one row per step, in a tabular format."""
-        from abers.tables import Dialect
-        from abers.tables.files import FORMATS
-        from abers.tables.writing import WRITERS
-
+        if form == JSON:
+            with output(name, force=force) as stream:
+                stream.write(self.to_json().encode())
+            return
         rows = self.to_arrow(is_text=FORMATS[form].is_text)
-        writer = WRITERS[form](sink, rows.schema, None, Dialect())
-        for batch in rows.to_batches(BATCH_ROWS):
-            writer.write(batch)
-        writer.close()
+        with table_writer(name, form, rows.schema, Dialect(), force=force) as writer:
+            for batch in rows.to_batches(BATCH_ROWS):
+                writer.write(batch)
 
     def to_arrow(self, *, is_text: bool = False) -> pa.Table:
         """Return the columns as an Arrow table.

@@ -37,7 +37,7 @@ from abers.tables.files import (
     sources_of,
 )
 from abers.tables.rows import FittedColumns, RowReader, find_roles, has_labels, joined
-from abers.tables.writing import WRITERS, output
+from abers.tables.writing import table_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -216,11 +216,9 @@ class MonitorFile:
         )
         rows = pa.table(columns)
         form, dialect = named_format(path)[0] or "csv", options.dialect or Dialect()
-        with output(path, force=force) as sink:
-            writer = WRITERS[form](sink, rows.schema, None, dialect)
+        with table_writer(path, form, rows.schema, dialect, force=force) as writer:
             for batch in rows.to_batches():
                 writer.write(batch)
-            writer.close()
         self.run.written = path
 
     def save(self, *, force: bool) -> None:

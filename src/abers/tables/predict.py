@@ -21,7 +21,7 @@ from abers.tables.files import (
     names_of,
 )
 from abers.tables.predictors import AddedColumns, PredictionCounts
-from abers.tables.writing import STDOUT, WRITERS, check_output, output
+from abers.tables.writing import STDOUT, check_output, table_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,8 +128,9 @@ def predict_table(
         else:
             columns = list(dict.fromkeys([*read, raw, *table.partition]))
         origin = None if is_converted else table.reader
-        with output(target, force=force) as sink:
-            writer = WRITERS[to_format](sink, schema, origin, table.dialect)
+        with table_writer(
+            target, to_format, schema, table.dialect, force=force, origin=origin
+        ) as writer:
             for batch in table.batches(columns, progress=progress):
                 new = added.arrays_of(batch, is_complete=missing == "error")
                 old = batch.columns
@@ -137,7 +138,6 @@ def predict_table(
                     old = old.select([raw, *table.partition])
                 extended = pa.schema([*old.schema, *fields], schema.metadata)
                 writer.write(pa.record_batch([*old.columns, *new], schema=extended))
-            writer.close()
     return added.counts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import errno
+import io
 import json
 import re
 import sys
@@ -86,7 +87,7 @@ class CsvWriter:
 
     def __init__(
         self,
-        file: Sink,
+        file: Any,
         schema: pa.Schema,
         origin: Reader | None,
         dialect: Dialect,
@@ -178,7 +179,7 @@ class JsonWriter:
     """Write rows as objects, one per line."""
 
     def __init__(
-        self, file: Sink, _schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
+        self, file: Any, _schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
     ) -> None:
         self._file = file
 
@@ -242,7 +243,7 @@ class ParquetWriter:
     """Write rows as a Parquet file, one row group per batch."""
 
     def __init__(
-        self, file: Sink, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
+        self, file: Any, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
     ) -> None:
         import pyarrow.parquet as pq  # slow to import; other formats do not need it
 
@@ -263,15 +264,15 @@ class ParquetWriter:
 
 
 def _arrow_writer(
-    file: Sink, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
+    file: Any, schema: pa.Schema, _origin: Reader | None, _dialect: Dialect
 ) -> Writer:
     """Write rows as an Arrow file, batch by batch."""
-    writer: Writer = pa.ipc.new_file(pa.PythonFile(file, mode="w"), schema)
+    writer: Writer = pa.ipc.new_file(file, schema)
     return writer
 
 
-# By format; the reader is that of the input, if it has the same format.
-WRITERS: dict[str, Callable[[Sink, pa.Schema, Reader | None, Dialect], Writer]] = {
+# By format.
+WRITERS: dict[str, Callable[[Any, pa.Schema, Reader | None, Dialect], Writer]] = {
     "csv": CsvWriter,
     "tsv": partial(CsvWriter, delimiter="\t"),
     "parquet": ParquetWriter,
@@ -280,70 +281,74 @@ WRITERS: dict[str, Callable[[Sink, pa.Schema, Reader | None, Dialect], Writer]] 
 }
 
 
-class Sink:
-    """The file that a writer writes to; it may be closed, and may fail."""
-
-    closed = False  # for Arrow
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._position = 0
-        self._is_dead = False
-
-    def write(self, data: Any) -> int:
-        """Write bytes, unless writing was given up."""
-        n_bytes = memoryview(data).nbytes
-        if not self._is_dead:
-            self._file.write(data)
-        self._position += n_bytes
-        return n_bytes
-
-    def tell(self) -> int:
-        """Return the number of bytes written; unknown for a pipe."""
-        return self._position
-
-    def flush(self) -> None:
-        """Do nothing: the owner of the file will."""
-
-    def close(self) -> None:
-        """Do nothing: the owner of the file will."""
-
-    def give_up(self) -> None:
-        """Ignore what a discarded writer still writes."""
-        self._is_dead = True
+@contextlib.contextmanager
+def table_writer(
+    path: str,
+    form: str,
+    schema: pa.Schema,
+    dialect: Dialect,
+    *,
+    force: bool,
+    origin: Reader | None = None,
+) -> Iterator[Writer]:
+    """Write a table; `origin` read the input, if it has the same format."""
+    with output(path, force=force) as stream:
+        writer = WRITERS[form](stream, schema, origin, dialect)
+        yield writer
+        writer.close()
 
 
 @contextlib.contextmanager
-def output(path: str, *, force: bool) -> Iterator[Sink]:
-    """Open a file to write, compressed if its name says so.
+def output(path: str, *, force: bool) -> Iterator[Any]:
+    """Open a binary stream to write, compressed if its name says so.
 
     The bytes go to a temporary file in the same folder, which replaces the target when
     all is written and on disk; before that, nothing changes. Without `force`, a file
     that has appeared in the meantime stays.
     """
     if path == STDOUT:
-        with _sink(sys.stdout.buffer, None) as sink:
-            yield sink
+        with _stream(sys.stdout.buffer, None) as stream:
+            yield stream
         sys.stdout.buffer.flush()
         return
     compression = named_format(path)[1]
-    with replacing(path, force=force) as file, _sink(file, compression) as sink:
-        yield sink
+    with replacing(path, force=force) as file, _stream(file, compression) as stream:
+        yield stream
 
 
 @contextlib.contextmanager
-def _sink(file: BinaryIO, compression: str | None) -> Iterator[Sink]:
-    """Compress the output; give up if writing fails."""
-    outer = inner = Sink(file)
-    stream = None
-    if compression:
-        stream = pa.CompressedOutputStream(pa.PythonFile(inner, "w"), compression)
-        outer = Sink(stream)
+def _stream(file: BinaryIO, compression: str | None) -> Iterator[Any]:
+    """Compress the output; if writing fails, what ends a file is not written."""
+    sink = _Sink(file)
     try:
-        yield outer
-        if stream:
-            stream.close()
+        if compression is None:
+            yield sink
+            return
+        stream = pa.CompressedOutputStream(pa.PythonFile(sink, "w"), compression)
+        yield stream
+        stream.close()
     except BaseException:
-        outer.give_up()
-        inner.give_up()
+        sink.file = None
         raise
+
+
+class _Sink(io.RawIOBase):
+    """A file that is left open; without one, bytes are ignored."""
+
+    def __init__(self, file: BinaryIO | None) -> None:
+        self.file = file
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if self.file is not None:
+            self.file.write(data)
+        n_bytes = memoryview(data).nbytes
+        self._position += n_bytes
+        return n_bytes
+
+    def tell(self) -> int:
+        """Return the number of bytes written; a pipe does not know it."""
+        return self._position

@@ -20,8 +20,8 @@ X, y = load_breast_cancer(return_X_y=True)
 # methods calibrate the same five, each on the fold that it has not seen; they are
 # tested on the same other rows.
 
-found = abers.compare(X, y, estimator=GaussianNB(), random_state=0)
-print(found)
+comparison = abers.compare(X, y, estimator=GaussianNB(), random_state=0)
+print(comparison)
 
 # %%
 # Differences are paired over rows: from the reference, and from the best method, each
@@ -29,7 +29,7 @@ print(found)
 # `CalibratedClassifier` are level here. A sigmoid of naive Bayes' probabilities, which
 # are near 0 or 1, comes last of all that calibrate.
 
-display = LossesDisplay.from_comparison(found)
+display = LossesDisplay.from_comparison(comparison)
 
 # %%
 # Another classifier, another order. With some hundred rows of nearly separable classes,
@@ -37,6 +37,6 @@ display = LossesDisplay.from_comparison(found)
 # one rule of all five folds has more.
 
 forest = RandomForestClassifier(100, random_state=0)
-found = abers.compare(X, y, estimator=forest, random_state=0)
-for method in found.methods:
+comparison = abers.compare(X, y, estimator=forest, random_state=0)
+for method in comparison.methods:
     print(f"{method.name:22s} {method.log_loss:8.4f} {method.brier_loss:8.4f}")

@@ -81,7 +81,7 @@ costs = [
     [0, 10],  # do not treat
     [1, 0],  # treat
 ]
-found = abers.decide(model.predict_bounds(X[new]), costs, refer=0.5)
+decisions = abers.decide(model.predict_bounds(X[new]), costs, refer=0.5)
 for action, name in ((0, "left alone"), (1, "treated"), (-1, "referred")):
-    chosen = found.action == action
+    chosen = decisions.action == action
     print(f"{name:10s} {chosen.sum():3d} patients, {sick[new][chosen].sum():2d} sick")

@@ -25,9 +25,9 @@ def week(*, scores=0.0, world=0.0, count=1_000):
     return score, rng.random(count) < expit(1.5 * score - 1 + world)
 
 
-def show(found):
+def show(result):
     """Print the tests and limits of a check."""
-    for finding in found.findings:
+    for finding in result.findings:
         print(f"{finding.name:6s} {finding.value:7.4f}  {finding.result}")
 
 
@@ -59,8 +59,8 @@ show(abers.check(rule, *week(world=np.log(2))))
 p_values, alarms = [], []
 for number in range(24):
     moved = 0.08 * max(0, number - 11)
-    found = abers.check(rule, *week(world=moved), alpha=0.001)
-    tests = {finding.name: finding for finding in found.findings}
+    result = abers.check(rule, *week(world=moved), alpha=0.001)
+    tests = {finding.name: finding for finding in result.findings}
     p_values.append(tests["mean"].value)
     alarms.append(any(tests[n].result == "fail" for n in ("mean", "slope")))
 print(f"first alarm in week {alarms.index(True)}")

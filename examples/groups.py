@@ -34,8 +34,8 @@ new_score, new_label, new_branch = draw(20_000)
 # standard errors.
 
 one = abers.fit_rule(score, label)
-found = abers.evaluate(one, new_score, new_label, groups=new_branch)
-print(found)
+evaluation = abers.evaluate(one, new_score, new_label, groups=new_branch)
+print(evaluation)
 
 # %%
 after = one.probability(new_score)
@@ -55,8 +55,8 @@ for name in np.unique(branch):
 # Each branch is close to its observed rate now. The bounds of the island are wide,
 # because it has few rows.
 
-found = abers.evaluate(rules, new_score, new_label, groups=new_branch)
-print(found)
+evaluation = abers.evaluate(rules, new_score, new_label, groups=new_branch)
+print(evaluation)
 for name in np.unique(branch):
     rows = new_branch == name
     lower, upper = rules.bounds(new_score[rows], new_branch[rows]).T

@@ -22,8 +22,8 @@ model.fit(X[::2], y[::2])
 # `evaluate` takes any number of classes. Losses are those of all classes; the table has
 # each class against the rest, those that are furthest off first.
 
-found = abers.evaluate(model, X[1::2], y[1::2])
-print(found)
+evaluation = abers.evaluate(model, X[1::2], y[1::2])
+print(evaluation)
 
 # %%
 # How often is the most probable class the right one? Before calibration, less often

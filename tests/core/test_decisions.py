@@ -357,7 +357,7 @@ def test_no_rows_have_no_decisions():
         ((None, [[0, 1], [1, 0]]), InvalidType, "bounds must be an array.*got None"),
         (([[0.2, 0.5]], "costs"), InvalidType, "costs must be an array.*got a str"),
         (([[0.2, 0.5]], [[0, 1], [1]]), InvalidType, "costs must have rows of one len"),
-        (([[0.2, 0.5]], [[0, 1]]), InvalidParameter, "two rows or more"),
+        (([[0.2, 0.5]], [[0, 1]]), InvalidParameter, "at least two rows"),
         (([[0.2, 0.5]], [[0, 1, 2], [1, 0, 2]]), InvalidParameter, "2 columns"),
         (([[0.2, 0.5]], [0, 1]), InvalidParameter, r"got shape \(2,\)"),
         (

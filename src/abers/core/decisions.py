@@ -150,12 +150,12 @@ def decide(
 
     >>> import abers
     >>> bounds = [[0.0, 0.1], [0.1, 0.3], [0.5, 0.6]]
-    >>> found = abers.decide(bounds, cost_fp=1, cost_fn=4)  # or [[0, 4], [1, 0]]
-    >>> found.action  # 0.1 / 1.1 < 1/5, 0.3 / 1.2 >= 1/5
+    >>> decisions = abers.decide(bounds, cost_fp=1, cost_fn=4)  # or [[0, 4], [1, 0]]
+    >>> decisions.action  # 0.1 / 1.1 < 1/5, 0.3 / 1.2 >= 1/5
     array([0, 1, 1])
-    >>> found.worst_cost  # 0.1 · 4, 0.9 · 1, 0.5 · 1
+    >>> decisions.worst_cost  # 0.1 · 4, 0.9 · 1, 0.5 · 1
     array([0.4, 0.9, 0.5])
-    >>> found.undetermined
+    >>> decisions.undetermined
     array([False,  True, False])
     >>> abers.decide(bounds, [[0, 4], [1, 0]], refer=0.6)
     Decisions(3 rows; referred: 1, action 0: 1, action 1: 1)
@@ -338,8 +338,9 @@ def as_costs(values: object, n_classes: int) -> FloatArray:
     costs = validation.as_numbers(values, "costs")
     if costs.ndim != 2 or len(costs) < 2 or costs.shape[1] != n_classes:
         msg = (
-            f"costs must have two rows or more, one an action, and {n_classes} "
-            f"columns, one a class; got shape {costs.shape}. For two classes pass "
+            "costs must have at least two rows (one per action) and "
+            f"{n_classes} columns (one per class); got shape {costs.shape}. For two "
+            "classes pass "
             "[[0, miss], [false_alarm, 0]]."
         )
         raise InvalidParameter(msg)

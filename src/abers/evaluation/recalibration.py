@@ -92,10 +92,10 @@ def logistic_recalibration(
     --------
     >>> from abers import evaluation
     >>> y, p = [0, 0, 0, 1, 0, 1, 1, 1], [0.1] * 4 + [0.9] * 4
-    >>> found = evaluation.logistic_recalibration(y, p)
-    >>> round(found.slope, 4)  # log-odds of 1/4 and 3/4, not of 1/10 and 9/10: 1/2
+    >>> line = evaluation.logistic_recalibration(y, p)
+    >>> round(line.slope, 4)  # log-odds of 1/4 and 3/4, not of 1/10 and 9/10: 1/2
     0.5
-    >>> abs(round(found.intercept, 4))  # as many ones as predicted
+    >>> abs(round(line.intercept, 4))  # as many ones as predicted
     0.0
     """
     return recalibration_of(counted(y, p, sample_weight))

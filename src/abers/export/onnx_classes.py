@@ -124,9 +124,9 @@ class GraphOfClasses:
         for c, (table,) in enumerate(self.described.tables):
             own = add("Gather", scores, graph.constant(np.int64(c)), axis=1)
             steps = graph.steps_of(own, table["start"])
-            for name, found in columns.items():
-                found.append(add("Unsqueeze", graph.read(table[name], steps), two))
-        lower, upper = (add("Concat", *found, axis=1) for found in columns.values())
+            for name, names in columns.items():
+                names.append(add("Unsqueeze", graph.read(table[name], steps), two))
+        lower, upper = (add("Concat", *names, axis=1) for names in columns.values())
         point = add("Div", upper, self._sum(upper))
         return [self._share(lower, upper, 0.0), self._share(upper, lower, 1.0), point]
 

@@ -457,11 +457,11 @@ class Monitor(Stored):
         """Bet on the labels of these rows."""
         if not y.size:
             return
-        found = self._bag.test_labels(scores, y)
-        self._p_labels.extend(found.p)
-        self._turned.extend(found.turned)
-        self._p_slope.extend(found.slope)
-        self._bet("labels", found.p, rows)
+        tested = self._bag.test_labels(scores, y)
+        self._p_labels.extend(tested.p)
+        self._turned.extend(tested.turned)
+        self._p_slope.extend(tested.slope)
+        self._bet("labels", tested.p, rows)
         self._bet("slope", self._p_slope.view()[-y.size :], rows)
 
     def _bet(self, test: str, p: FloatArray, rows: IntArray) -> None:

@@ -41,12 +41,12 @@ class Prequential:
     Examples
     --------
     >>> import abers
-    >>> found = abers.online.prequential([1, 2, 1], [0, 1, 0], loss="brier")
-    >>> found.bounds  # no rows yet; one 0 below; a 0 here and a 1 above
+    >>> sequence = abers.online.prequential([1, 2, 1], [0, 1, 0], loss="brier")
+    >>> sequence.bounds  # no rows yet; one 0 below; a 0 here and a 1 above
     array([[0. , 1. ],
            [0. , 1. ],
            [0. , 0.5]])
-    >>> found.probability  # 1/2 - (1/2)²/2 in the last row
+    >>> sequence.probability  # 1/2 - (1/2)²/2 in the last row
     array([0.5  , 0.5  , 0.375])
     """
 
@@ -110,14 +110,14 @@ def prequential(
     Examples
     --------
     >>> import abers
-    >>> found = abers.online.prequential([1, 2, 3], [0, 1, 0])
-    >>> found.bounds  # of the third row: 1 / 2 with label 0, 1 with label 1
+    >>> sequence = abers.online.prequential([1, 2, 3], [0, 1, 0])
+    >>> sequence.bounds  # of the third row: 1 / 2 with label 0, 1 with label 1
     array([[0. , 1. ],
            [0. , 1. ],
            [0.5, 1. ]])
-    >>> found.probability
+    >>> sequence.probability
     array([0.5       , 0.5       , 0.66666667])
-    >>> round(found.mean_brier_loss, 4)  # (1/4 + 1/4 + 4/9) / 3
+    >>> round(sequence.mean_brier_loss, 4)  # (1/4 + 1/4 + 4/9) / 3
     0.3148
     """
     validation.check_choice(loss, SCORING_LOSSES, "loss")

@@ -114,10 +114,10 @@ class StreamTests:
         self, scores: FloatArray, y: IntArray, rows: IntArray, limit: float
     ) -> None:
         """Test labels of rows whose scores were tested."""
-        found = self._bag.test_labels(scores, y)
-        terms = label_terms(y, found.expected, found.turned)
-        self._bet("labels", found.p, rows, terms, limit)
-        self._bet("slope", found.slope, rows, terms, limit)
+        tested = self._bag.test_labels(scores, y)
+        terms = label_terms(y, tested.expected, tested.turned)
+        self._bet("labels", tested.p, rows, terms, limit)
+        self._bet("slope", tested.slope, rows, terms, limit)
 
     def skip(self, n_scores: int, n_labels: int) -> None:
         """Skip the random numbers of this many rows and labels."""

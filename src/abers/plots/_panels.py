@@ -89,10 +89,10 @@ class Panels(_base.Picture):
         panels = self.panels[:MOST]
         curves = [panel.curve for panel in panels]
         limit = _curves.limit_of(curves)
-        home = _room_of(ax)
-        width = _style.width_of(home)
+        subfigure = _subfigure_for(ax)
+        width = _style.width_of(subfigure)
         rows, columns = _grid(len(panels), width)
-        grid = home.subplots(rows, columns, squeeze=False).ravel()
+        grid = subfigure.subplots(rows, columns, squeeze=False).ravel()
         self.axes_, self.lines_ = list(grid[: len(panels)]), []
         for empty in grid[len(panels) :]:
             empty.remove()
@@ -104,11 +104,11 @@ class Panels(_base.Picture):
                 labelbottom=place + columns >= len(panels),
             )
             axes.tick_params(which="minor", labelleft=place % columns == 0)
-        home.supylabel(_curves.OBSERVED, color=look.ink)
+        subfigure.supylabel(_curves.OBSERVED, color=look.ink)
         text = _curves.predicted(curves, limit)
         text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
-        home.supxlabel(text, color=look.ink)
-        _style.legend(home, entries, look, loc="outside upper left")
+        subfigure.supxlabel(text, color=look.ink)
+        _style.legend(subfigure, entries, look, loc="outside upper left")
 
     def _remark(self) -> str:
         """Return a remark on how many panels are not drawn."""
@@ -126,7 +126,7 @@ def _grid(panels: int, width: float) -> tuple[int, int]:
     return -(-panels // columns), columns
 
 
-def _room_of(ax: Axes) -> FigureBase:
+def _subfigure_for(ax: Axes) -> FigureBase:
     """Replace axes by a subfigure."""
     place = ax.get_subplotspec()
     if place is None:

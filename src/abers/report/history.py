@@ -176,8 +176,8 @@ def _notes(monitor: FileMonitor) -> dict[int, list[str]]:
         where = alarm.test if alarm.group is None else f"{alarm.test}, {alarm.group}"
         began = notes.setdefault(monitor.place_of(alarm.since_row), [])
         began.append(f"began: {_cell(where)} (an estimate)")
-        found = notes.setdefault(alarm_place(monitor, alarm), [])
-        found.append(f"alarm: {_cell(where)}")
+        raised = notes.setdefault(alarm_place(monitor, alarm), [])
+        raised.append(f"alarm: {_cell(where)}")
     return notes
 
 

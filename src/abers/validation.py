@@ -374,7 +374,7 @@ def check_length(size: int, expected: int, name: str, other: str) -> None:
 
 
 def check_scores_and_labels(
-    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
+    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_] | None = None
 ) -> None:
     """Raise for NaN scores, and for labels other than 0 and 1, in rows that count."""
     check_scores(scores, kept)

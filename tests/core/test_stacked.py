@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 
 import abers
-from abers.core.stacking import dealt, stacked_weights
+from abers.core.stacking import split_among_folds, stacked_weights
 from abers.errors import (
     InvalidData,
     InvalidParameter,
@@ -614,7 +614,9 @@ def test_the_weights_are_those_of_parts_fitted_without_each_fold():
     folds = np.empty(150, int)
     for label, rows in ((0, np.flatnonzero(y == 0)[::-1]), (1, np.flatnonzero(y))):
         assert (y[rows] == label).all()
-        folds[rows] = dealt(np.ones(rows.size), 3, counted=True).argmax(axis=0)
+        folds[rows] = split_among_folds(np.ones(rows.size), 3, counted=True).argmax(
+            axis=0
+        )
     likelihoods = np.empty((3, 150))
     for fold in range(3):
         out = folds == fold
@@ -639,7 +641,7 @@ def test_the_weights_of_many_classes_are_those_of_parts_without_each_fold():
         rows = np.flatnonzero(y == c)
         others = [p[rows, j] for j in range(3) if j != c]
         rows = rows[np.lexsort((*others, p[rows, c]))]
-        of_class = dealt(np.ones(rows.size), 3, counted=True).argmax(axis=0)
+        of_class = split_among_folds(np.ones(rows.size), 3, counted=True).argmax(axis=0)
         folds[rows] = (first + of_class) % 3
         first += rows.size
     assert np.bincount(folds).tolist() == [50, 50, 50]
@@ -699,10 +701,10 @@ def test_held_out_rows_name_the_part_that_is_right(truth, best, seed):
 def test_folds_depend_on_counts_alone():
     """Counted rows go where the same rows go one by one; folds are equally large."""
     counts = np.random.default_rng(0).integers(0, 5, 100)
-    one_by_one = dealt(np.ones(counts.sum()), 3, counted=True)
+    one_by_one = split_among_folds(np.ones(counts.sum()), 3, counted=True)
     cells = np.repeat(np.arange(100), counts)
     together = [np.bincount(cells, fold, minlength=100) for fold in one_by_one]
-    by_fold = dealt(counts, 3, counted=True)
+    by_fold = split_among_folds(counts, 3, counted=True)
     np.testing.assert_array_equal(by_fold, together)
     np.testing.assert_array_equal(by_fold.sum(axis=0), counts)
     assert np.ptp(by_fold.sum(axis=1)) <= 1
@@ -710,7 +712,7 @@ def test_folds_depend_on_counts_alone():
 
 def test_more_rows_than_are_shuffled_are_split_up_to_chance():
     counts = np.array([2**22, 0, 5, 10**12])
-    by_fold = dealt(counts, 3, counted=True)
+    by_fold = split_among_folds(counts, 3, counted=True)
     np.testing.assert_array_equal(by_fold.sum(axis=0), counts)
     assert by_fold.min() >= 0
     np.testing.assert_allclose(by_fold[:, [0, 3]] / counts[[0, 3]], 1 / 3, atol=1e-3)
@@ -718,7 +720,7 @@ def test_more_rows_than_are_shuffled_are_split_up_to_chance():
 
 def test_a_cell_of_real_weight_is_dealt_as_a_whole():
     masses = np.array([0.5, 0.0, 1.5, 2.0, 0.25])
-    by_fold = dealt(masses, 3, counted=False)
+    by_fold = split_among_folds(masses, 3, counted=False)
     np.testing.assert_array_equal(by_fold.sum(axis=0), masses)
     assert (np.count_nonzero(by_fold, axis=0) == (masses > 0)).all()
 

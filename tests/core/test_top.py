@@ -128,7 +128,7 @@ def test_a_class_that_was_never_on_top_says_nothing():
     ("scores", "labels", "message"),
     [
         ([1, 2], [0, 1], "must be a table of at least 2 columns"),
-        ([[1, math.nan]], [0], "must not be NaN; got NaN first at row 0"),
+        ([[1, math.nan]], [0], "must not be NaN; got NaN in 1 of 1 rows"),
         ([[1, 2]], [2], "the columns of the classes, 0 … 1; got 2.0 at row 0"),
         ([[1, 2]], [0, 1], "labels and scores must be equally long"),
     ],

@@ -374,10 +374,7 @@ def weighted_rows(
     validation.check_total(w, "sample_weight")
     validation.check_length(y.size, s.size, "labels", "scores")
     kept = w > 0
-    validation.check_scores(s, kept)
-    bad = kept & (y != 0) & (y != 1)
-    if bad.any():
-        validation.refuse_bad_labels(y, int(bad.sum()), int(bad.argmax()))
+    validation.check_scores_and_labels(s, y, kept)
     return s[kept], y[kept] == 1, w[kept]
 
 

@@ -345,7 +345,7 @@ def fitted_pooled_rule(
 def _counted(scores: object, labels: object, folds: object) -> list[Diagram | None]:
     """Return a diagram for each fold, of rows of weight 1."""
     s, y, fold = _as_rows_of_folds(scores, labels, folds)
-    validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=bool))
+    validation.check_scores_and_labels(s, y)
     return [Diagram.from_rows(s[rows], y[rows]) for rows in _rows_of(fold)]
 
 

@@ -29,13 +29,13 @@ from abers.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from abers.choices import LossName
     from abers.core.auc import MannWhitney
     from abers.core.fitted import Arrays, Facts
     from abers.core.guarantees import Guarantee
-    from abers.validation import FloatArray, IntArray, LabelArray
+    from abers.validation import FloatArray, IntArray
 
 LARGEST_VECTOR_TOTAL = 2**32 - 1  # with a new case, products of counts have 62 bits
 MOST_VECTORS = 10_000  # in three or more columns, where all pairs are compared
@@ -124,7 +124,7 @@ class PosetRule(Fitted):
         validation.check_total(counts, name)
         check_vector_total(int(counts.sum()), name)
         kept = counts > 0
-        check_vectors_and_labels(s, np.zeros_like(counts), kept)
+        validation.check_scores(s, kept)
         self._increasing = as_directions(increasing, s.shape[1], "increasing")
         self._points, self._negatives, self._positives = _pooled(
             self._turned(s[kept]), zeros[kept], ones[kept]
@@ -344,7 +344,7 @@ def fit_poset_rule(
         w = as_whole_weights(sample_weight, len(s))
         validation.check_total(w, "sample_weight")
     kept = w > 0
-    check_vectors_and_labels(s, y, kept)
+    validation.check_scores_and_labels(s, y, kept)
     s, y, w = s[kept], y[kept], w[kept]
     rule = PosetRule(s, w * (y == 0), w * (y == 1), increasing=flags)
     tests = {
@@ -427,14 +427,6 @@ def as_score_vectors(values: object, n_columns: int | None = None) -> FloatArray
         )
         raise InvalidData(msg)
     return validation.exact_doubles(array, "scores")
-
-
-def check_vectors_and_labels(
-    scores: FloatArray, labels: LabelArray, kept: NDArray[np.bool_]
-) -> None:
-    """Raise for NaN, and for labels other than 0 and 1, in rows that count."""
-    missing = np.isnan(scores).any(axis=1)
-    validation.check_scores_and_labels(np.where(missing, np.nan, 0.0), labels, kept)
 
 
 def as_directions(value: object, n_columns: int, name: str) -> tuple[bool, ...]:

@@ -19,7 +19,6 @@ from abers.core.diagram import (
     diagram_of_rows,
     end_to_end,
     flaw_of_parts,
-    weighted_rows,
 )
 from abers.core.effective_sizes import effective_sizes
 from abers.core.fit import is_nearly_flat, mann_whitney_if_flat, rule_of_diagram
@@ -294,8 +293,7 @@ class RuleSet(Fitted):
     def _bounds_at(self, places: IntArray, scores: ArrayLike) -> FloatArray:
         """Return the bounds of each score by the rule at its place."""
         s = validation.as_scores(scores)
-        if np.isnan(s).any():
-            self._pooled.bounds(s)  # raises, and says where
+        validation.check_scores(s, purpose="predicting")
         validation.check_length(places.size, s.size, "groups", "scores")
         return bounds_by_place([rule for _, _, rule in self._answers], places, s)
 
@@ -703,10 +701,10 @@ def fit_rules(
     s = validation.as_calibration_scores(scores)
     y = validation.as_labels(labels)
     w = None if sample_weight is None else validation.as_weights(sample_weight, s.size)
-    if w is None:
-        Diagram.from_rows(s, y)  # raises, with the row number
-    else:
-        weighted_rows(s, y, w)  # the same
+    validation.check_length(y.size, s.size, "labels", "scores")
+    if w is not None:
+        validation.check_total(w, "sample_weight")
+    validation.check_scores_and_labels(s, y, None if w is None else w > 0)
     names = as_groups(groups)
     validation.check_length(len(names), s.size, "groups", "scores")
     rows_of = rows_by_group(names)

@@ -46,7 +46,7 @@ from abers.core.stacked import (
     stated_probability,
     upright,
 )
-from abers.core.stacking import FOLDS, dealt, stacked_weights
+from abers.core.stacking import FOLDS, split_among_folds, stacked_weights
 from abers.core.units import magnitudes, scale_for, units
 from abers.errors import InvalidData, InvalidParameter, InvertedScoresWarning, warn
 
@@ -241,7 +241,7 @@ def _dealt_diagram(diagram: Diagram, *, increasing: bool) -> ByFold:
     # fold.
     steps = (-1, 1) if increasing else (1, -1)
     zeros, ones = (
-        dealt(mass[::step], n_folds, counted=counted)[:, ::step]
+        split_among_folds(mass[::step], n_folds, counted=counted)[:, ::step]
         for mass, step in zip(masses, steps, strict=True)
     )
     return ByFold(zeros, ones)
@@ -268,7 +268,7 @@ def _dealt_rows(
     n_folds = min(FOLDS, zeros.size, ones.size)
     by_fold = ByFold(*np.zeros((2, n_folds, diagram.scores.size)))
     for rows, masses in zip((zeros, ones), by_fold, strict=True):
-        by_row = dealt(w[rows], n_folds, counted=False)
+        by_row = split_among_folds(w[rows], n_folds, counted=False)
         for fold in range(n_folds):
             np.add.at(masses[fold], cells[rows], by_row[fold])
     return by_fold
@@ -486,7 +486,7 @@ def _dealt_classes(
         rows = np.flatnonzero((labels == c) & (masses > 0))
         others = [values[rows, j] for j in range(n_classes) if j != c]
         rows = rows[np.lexsort((masses[rows], *others, values[rows, c]))]
-        of_class = dealt(masses[rows], n_folds, counted=counted)
+        of_class = split_among_folds(masses[rows], n_folds, counted=counted)
         by_fold[:, rows] = np.roll(of_class, first, axis=0)
         first += int(masses[rows].sum()) if counted else rows.size
     return by_fold

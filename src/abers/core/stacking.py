@@ -27,17 +27,19 @@ MOST_SHUFFLED = 2**22  # rows; with more, each fold gets its share at random
 CONVERGED = 1e-10  # a Newton step shorter than this leaves an error of its square
 
 
-def dealt(masses: NDArray[Any], n_folds: int, *, counted: bool) -> FloatArray:
+def split_among_folds(
+    masses: NDArray[Any], n_folds: int, *, counted: bool
+) -> FloatArray:
     """Assign rows, in their order, to equal folds: (folds, cells).
 
     Counted rows of one cell may go to different folds. A cell of real weight is
     assigned as a whole, since it may be a single row.
 
-    >>> dealt(np.array([1, 4, 1]), 3, counted=True)
+    >>> split_among_folds(np.array([1, 4, 1]), 3, counted=True)
     array([[0., 2., 0.],
            [0., 1., 1.],
            [1., 1., 0.]])
-    >>> dealt(np.array([0.5, 0.0, 1.5]), 2, counted=False)
+    >>> split_among_folds(np.array([0.5, 0.0, 1.5]), 2, counted=False)
     array([[0. , 0. , 1.5],
            [0.5, 0. , 0. ]])
     """

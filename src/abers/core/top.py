@@ -434,10 +434,8 @@ def _as_columns(scores: ArrayLike, n_classes: int | None) -> FloatArray:
     if n_classes is not None and columns.shape[1] != n_classes:
         msg = f"scores must have {n_classes} columns; got {columns.shape[1]}."
         raise InvalidData(msg)
-    if np.isnan(columns).any():
-        row = int(np.argwhere(np.isnan(columns))[0, 0])
-        msg = f"scores must not be NaN; got NaN first at row {row}."
-        raise InvalidData(msg)
+    purpose = "calibrating" if n_classes is None else "predicting"
+    validation.check_scores(columns, purpose=purpose)
     if len(columns) >= MOST_ROWS and n_classes is None:
         msg = f"scores must have fewer than 2**26 rows; got {len(columns)}."
         raise InvalidData(msg)

@@ -288,7 +288,7 @@ class Protected(Stored):
         """
         s, y = validation.as_scores(scores), validation.as_labels(labels)
         validation.check_length(y.size, s.size, "labels", "scores")
-        validation.check_scores_and_labels(s, y, np.ones(s.size, dtype=np.bool_))
+        validation.check_scores_and_labels(s, y)
         with self._alone:
             base, issued = self._take(s, ids)
             ones = y == 1

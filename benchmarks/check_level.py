@@ -2,7 +2,7 @@
 
 What was fixed before the run, and what was not, stands in CHECK_LEVEL.md. A *level*
 cell draws calibration rows and recent rows from one world, a *power* cell recent rows
-from a changed one. The share of runs that find a change is held against alpha plus
+from a changed one. The share of runs that find a change is compared with alpha plus
 three standard errors, and against a test that was made for the change.
 """
 

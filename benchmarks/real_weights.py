@@ -42,7 +42,7 @@ def spread(rng: np.random.Generator, size: int) -> Weights:
 
 
 def mean_one(rng: np.random.Generator, size: int) -> Weights:
-    """Scale them to a mean of 1, as users are told."""
+    """Scale them to a mean of 1, as the guide recommends."""
     weights = spread(rng, size)
     return weights / weights.mean()
 
@@ -89,7 +89,7 @@ def error(
 def same_bits_in_parts(
     scores: np.ndarray, labels: np.ndarray, weights: Weights, scale: int, cut: int
 ) -> bool:
-    """Tell whether two parts of one scale add up to the diagram of all rows."""
+    """Return whether two parts of one scale add up to the diagram of all rows."""
     whole = abers.rules.Diagram.from_rows(scores, labels, sample_weight=weights)
     parts = (
         diagram_of_rows(scores[part], labels[part] == 1, weights[part], scale)

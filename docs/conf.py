@@ -107,7 +107,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
-    "min_reported_time": 60,  # that an example took a second is no news
+    "min_reported_time": 60,  # a few seconds are not worth a line
+    "write_computation_times": False,
     "show_signature": False,
 }
 

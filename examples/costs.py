@@ -3,9 +3,9 @@ Costs: from which probability to act
 ====================================
 
 Treating a healthy patient costs something, and missing a sick one costs more. If a
-missed one is worth *c* needless treatments, one should treat from a probability of
-1 / (1 + *c*) on. That rule is only as good as the probabilities: with overconfident
-ones, the right threshold is in the wrong place.
+missed one is worth *c* needless treatments, one should treat if the probability is at
+least 1 / (1 + *c*). That rule is only as good as the probabilities: if they are
+overconfident, the right threshold selects the wrong patients.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ for train, new in StratifiedKFold(5, shuffle=True, random_state=0).split(X, sick
     before[new] = GaussianNB().fit(X[train], sick[train]).predict_proba(X[new])[:, 1]
 
 # %%
-# What a patient costs on average, in needless treatments, if a missed one is worth
-# *c* of them and everyone acts from 1 / (1 + *c*) on:
+# What a patient costs on average, in needless treatments, if a missed one is worth *c*
+# of them and the threshold is 1 / (1 + *c*):
 
 print("     c  threshold   treat all   naive Bayes   calibrated")
 for c in (1, 3, 10, 30):
@@ -52,7 +52,7 @@ for c in (1, 3, 10, 30):
 # %%
 # The decision curve has this for all thresholds at once, as the net benefit: the share
 # of hits, minus that of false alarms at the price that the threshold implies. A
-# prediction is of use where its curve is above those of treating all and of treating
+# prediction is useful where its curve is above those of treating all and of treating
 # none.
 
 figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
@@ -69,10 +69,10 @@ ax.annotate(
 plt.show()
 
 # %%
-# With bounds, `decide` takes the action whose worst case is the best, and leaves to a
-# person what would be dearer than asking one: here a missed patient is worth ten
-# needless treatments, and a second opinion half of one. Rows are actions, columns are
-# what is the case.
+# With bounds, `decide` takes the action whose worst case is the best, and refers a case
+# to a person if that is cheaper. Here a missed patient costs as much as ten needless
+# treatments, and a second opinion half as much as one. Rows are actions, columns are
+# true states.
 
 train, new = next(StratifiedKFold(5, shuffle=True, random_state=0).split(X, sick))
 model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)

@@ -3,9 +3,9 @@ Drift: when the world changes
 =============================
 
 A rule is right as long as new cases resemble the calibration cases. `check` asks
-whether they still do. It tells apart two things that are often confused: other *cases*
-(the scores move, the rule still holds) and another *world* (the same score means
-something else).
+whether they still do. It distinguishes two changes that are often confused: different
+*cases* (the scores move, and the rule is still right) and a different *world* (the same
+score means something else).
 
 The data are simulated.
 """
@@ -35,24 +35,24 @@ rule = abers.fit_rule(*week(count=5_000))
 
 # %%
 # Nothing has changed. `psi` is the drift of the scores; `mean` and `slope` are
-# p-values: of a change of all probabilities, and of their spread.
+# p-values, for a change of all probabilities and for a change of their spread.
 
 show(abers.check(rule, *week()))
 
 # %%
-# Other cases: the scores have moved, and so has the observed rate. The drift of the
+# Different cases: the scores have moved, and so has the observed rate. The drift of the
 # scores is reported; no test of the probabilities fails.
 
 show(abers.check(rule, *week(scores=1.0)))
 
 # %%
-# Another world: the scores are what they were, but the odds have doubled. Without
-# labels nobody could know.
+# A different world: the scores are as before, but the odds have doubled. Without labels
+# nobody could know.
 
 show(abers.check(rule, *week(world=np.log(2))))
 
 # %%
-# A check every Monday: the world begins to move in week 12, by a little each week.
+# A check every Monday: the world begins to change in week 12, a little each week.
 # ``alpha`` is the probability of a false alarm of each check, whatever the size of the
 # calibration set; 0.001 is one false alarm in a thousand weeks.
 
@@ -68,7 +68,8 @@ print(f"first alarm in week {alarms.index(True)}")
 figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
 ax.semilogy(p_values, "o-", color="#005b8f", markersize=4)
 ax.axhline(0.001, color="#d55e00", linestyle="--", label="alpha")
-ax.axvline(11.5, color="#6e7781", linestyle=":", label="the world moves")
+ax.axvline(11.5, color="#6e7781", linestyle=":", label="the world changes")
 ax.set(xlabel="week", ylabel="p-value, change of the mean")
+ax.yaxis.set_major_formatter("{x:g}")  # 0.001, not 10 with a small exponent
 ax.legend(loc="lower left")
 plt.show()

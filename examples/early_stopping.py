@@ -3,7 +3,7 @@ LightGBM and XGBoost with early stopping
 ========================================
 
 Boosting with early stopping needs rows to stop on. The calibration needs rows that the
-model has not seen, and the stopping rows are not such rows: they chose the number of
+model has not seen, and the stopping rows do not qualify: they chose the number of
 trees. So split three ways: train, stop, calibrate. Then freeze the model, and nothing
 is trained again.
 
@@ -46,8 +46,8 @@ print(f"XGBoost stopped after {extreme.best_iteration} trees")
 
 # %%
 # ``FrozenEstimator`` keeps what was trained; ``fit`` only calibrates. A classifier that
-# is passed unfrozen would be trained again, without its early stopping: that is warned
-# of.
+# is passed unfrozen would be trained again, without its early stopping; a warning says
+# so.
 
 for name, booster in {"LightGBM": light, "XGBoost": extreme}.items():
     frozen = FrozenEstimator(booster)
@@ -61,7 +61,7 @@ for name, booster in {"LightGBM": light, "XGBoost": extreme}.items():
 
 # %%
 # The last model, before and after. Boosted trees with early stopping are not far off;
-# the weights above tell how much was left to correct.
+# the weights above show how much was left to correct.
 
 display = ReliabilityDisplay.from_predictions(
     y[new], after[:, 1], before=before[:, 1], name="XGBoost"

@@ -2,7 +2,7 @@
 Groups: calibrated overall, but not in each group
 =================================================
 
-Two branches use one score. In one of them it means something else: the same score goes
+Two branches use one score. In one of them it has another meaning: the same score goes
 with twice the odds. A rule of all rows is right on average and wrong for both; a rule
 for each group is right for each.
 
@@ -43,8 +43,8 @@ display = ReliabilityDisplay.by_group(new_label, after, new_branch)
 
 # %%
 # A rule for each branch (Mondrian prediction). A group with fewer than 30 positives or
-# negatives has no rule of its own. Such groups share one rule, fitted to all their rows
-# together, if these are enough; if not, the rule of all rows applies.
+# negatives does not get its own rule. Such groups share one rule, fitted to all their
+# rows, if together they have enough; otherwise the rule of all rows applies.
 
 rules = abers.fit_rules(score, label, branch)
 print(rules)
@@ -52,7 +52,7 @@ for name in np.unique(branch):
     print(f"{name:7s} {np.sum(branch == name):5d} rows: {rules.kind_of([name])[0]}")
 
 # %%
-# Each branch is close to its observed rate now. The bounds of the island are wide,
+# Now each branch is close to its observed rate. The bounds of the island are wide,
 # because it has few rows.
 
 evaluation = abers.evaluate(rules, new_score, new_label, groups=new_branch)

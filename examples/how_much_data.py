@@ -3,8 +3,8 @@ How much calibration data?
 ==========================
 
 The bounds shrink to a point as data grow, faster than the calibration curve is learnt.
-So they do not tell how well the curve is known; `calibration_band` does. And
-`sample_size` says beforehand how many rows it takes.
+So they do not show how well the curve is known; `calibration_band` does. `sample_size`
+plans how many rows are needed.
 
 The data are simulated, so that the true curve is known.
 """
@@ -44,9 +44,8 @@ for count in (100, 1_000, 10_000, 100_000):
     print(f"{count:6d} {np.mean(upper - lower):8.4f} {error:8.4f} {width:8.4f}")
 
 # %%
-# The band at 1,000 rows, with the rule and the true curve (grey) in it. It holds for
-# the whole curve at once, whatever the curve is, as long as it rises; that makes it
-# wide.
+# The band at 1,000 rows, with the rule and the true curve (grey) inside. It covers the
+# whole curve at once, whatever its shape, as long as it rises; that is why it is wide.
 
 score, label = draw(1_000)
 display = RuleDisplay.from_predictions(label, score, rule=abers.fit_rule(score, label))

@@ -5,7 +5,7 @@ Imbalanced data, and negatives that were dropped
 One case in fifty is positive. People balance such data before they train, by class
 weights or by dropping negatives, and then wonder about the probabilities: the model now
 predicts a world in which half of the cases are positive. Calibration on rows that are
-*not* balanced puts that right.
+*not* balanced corrects this.
 
 The data are simulated.
 """
@@ -38,9 +38,9 @@ print(f"observed {y[new].mean():.3f}, predicted {after.mean():.3f}")
 display = ReliabilityDisplay.from_predictions(y[new], after, before=before)
 
 # %%
-# If negatives were dropped *before* you got the data, each kept one stands for several.
-# Say so by weights, and the probabilities are those of the world again. Here one
-# negative in ten was kept.
+# If negatives were dropped *before* you got the data, each of the others stands for
+# several. Give them weights, and the probabilities are right for the original
+# population. Here one negative in ten was kept.
 
 draws = np.random.default_rng(0)
 kept = train[(y[train] == 1) | (draws.random(train.size) < 0.1)]

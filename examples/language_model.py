@@ -3,11 +3,11 @@ How sure is a language model (LLM), really?
 ===========================================
 
 Asked how sure it is, a language model says 80 %, 90 % or 95 %, and hardly anything
-else. As a probability that is poor. As a *score* it is fine: it orders answers, if only
-roughly, and a rule learns what each level is worth. All that is needed are some hundred
-answers that somebody has marked as right or wrong.
+else. As a probability that is poor. As a *score* it is good enough: it orders answers,
+if only roughly, and a rule learns what each level is worth. All you need is a few
+hundred answers that were marked as right or wrong.
 
-**The data are simulated**, no language model was asked: stated confidences come in a
+**The data are simulated**; no language model was asked. Stated confidences come in a
 few round numbers, and are right less often than they claim.
 """
 
@@ -29,8 +29,7 @@ def ask(count):
 
 
 # %%
-# Six hundred marked answers. Ties are no difficulty: rows of equal score are
-# pooled.
+# Six hundred marked answers. Ties are not a problem: rows with equal scores are pooled.
 
 stated, correct = ask(600)
 rule = abers.fit_rule(stated, correct)
@@ -44,21 +43,21 @@ for level in levels:
     )
 
 # %%
-# The bounds are what the marked answers would say if the next answer were added to
-# them, as wrong (lower) and as right (upper). Where few were marked they are far apart.
+# The bounds are the estimates after adding the next answer to the marked ones, as wrong
+# (lower) and as right (upper). Where few were marked, the bounds are far apart.
 
 display = RuleDisplay.from_rule(rule)
 
 # %%
-# On new answers, before and after. Some answers that were stated with 100 % are wrong,
-# which makes the log loss infinite.
+# On new answers, before and after. Some answers with a stated confidence of 100 % are
+# wrong, which makes the log loss infinite.
 
 stated_new, correct_new = ask(5_000)
 print(abers.evaluate(rule, stated_new, correct_new, before=stated_new))
 
 # %%
-# A use for it: answer by yourself where the probability is at least 0.7, and ask a
-# person otherwise.
+# One use: return the answer if the probability is at least 0.7, and ask a person
+# otherwise.
 
 for name, p in {
     "stated": stated_new,

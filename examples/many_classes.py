@@ -2,9 +2,10 @@
 Many classes: is the most probable one as probable as it seems?
 ===============================================================
 
-Naive Bayes multiplies the evidence of 64 pixels as if each were news. On handwritten
-digits it is right four times in five, and 95 % sure on average. `CVAPClassifier` keeps
-the model, and corrects its probabilities; here that makes it right more often, too.
+Naive Bayes multiplies the evidence of 64 pixels as if they were independent. On
+handwritten digits it is right four times in five, with a mean confidence of 95 %.
+`CVAPClassifier` keeps the model, and corrects its probabilities; here that makes it
+right more often, too.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +20,8 @@ model = abers.CVAPClassifier(GaussianNB(), merge="pooled", random_state=0)
 model.fit(X[::2], y[::2])
 
 # %%
-# `evaluate` takes any number of classes. Losses are those of all classes; the table has
-# each class against the rest, those that are furthest off first.
+# `evaluate` takes any number of classes. The losses cover all classes; the table has
+# each class against the rest, the most miscalibrated first.
 
 evaluation = abers.evaluate(model, X[1::2], y[1::2])
 print(evaluation)
@@ -37,9 +38,10 @@ display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2])
 display = ClassesDisplay.from_predictions(y[1::2], model.predict_proba(X[1::2]))
 
 # %%
-# With ten classes there are two ways to make questions with two answers: each class
-# against the rest (``"ovr"``), or each pair (``"ovo"``). The default lets the rules of
-# four folds predict the fifth, and takes what does better. Here that is classes:
+# With ten classes there are two ways to form two-class problems: each class against the
+# rest (``"ovr"``), or each pair (``"ovo"``). By default, the rules of four folds
+# predict the fifth, and the better way is chosen. Here it is each class against the
+# rest:
 
 print(f"chosen: {model.multiclass_}")
 

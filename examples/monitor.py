@@ -3,10 +3,10 @@ An alarm that may be looked at after every row
 ==============================================
 
 A weekly check with a level of 1 % gives a false alarm every other year, and a daily one
-three or four a year. A `Monitor` is looked at as often as one likes: as long as nothing
-changes, the probability that there is *ever* an alarm is at most ``alpha``.
+three or four a year. You may look at a `Monitor` as often as you like: as long as
+nothing changes, the probability that there is *ever* an alarm is at most ``alpha``.
 
-The data are simulated: from row 4,000 on the odds are twice what they were.
+The data are simulated: from row 4,000 on, the odds are twice as high as before.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ def draw(count, *, odds=1.0):
 
 
 # %%
-# The monitor begins with the calibration rows of the rule. Rows come with their labels,
-# 500 a day; the world changes after the eighth day.
+# The monitor begins with the calibration rows of the rule. Rows arrive with their
+# labels, 500 per day; the world changes after the eighth day.
 
 monitor = abers.Monitor(*draw(3_000), alpha=0.01)
 for day in range(1, 21):
@@ -36,9 +36,9 @@ for day in range(1, 21):
         break
 
 # %%
-# Three tests bet against the stream being like the calibration rows, each with a
-# capital of 1. If nothing has changed their bets are fair, and fair bets rarely make a
-# fortune. The scores have not changed, and their test has won nothing.
+# Three tests bet that the stream differs from the calibration rows, each with a capital
+# of 1. If nothing has changed their bets are fair, and fair bets rarely make a fortune.
+# The scores have not changed, and their test has won nothing.
 
 display = monitor.plot()
 

@@ -57,7 +57,7 @@ for name, calibrator in calibrators.items():
 # %%
 # With 80 calibration rows per class, one parameter does better than ten rules: a
 # network is wrong in just the way that a temperature corrects. The mixture does better
-# than either, and its weights say what it is made of.
+# than either, and its weights show what it is made of.
 
 print(calibrators["stacked"].rule_)
 after = calibrators["stacked"].predict_proba(logits(X[new]))

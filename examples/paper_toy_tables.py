@@ -68,5 +68,5 @@ for count in (3, 4):
     print()
 
 # %%
-# No assertion failed: all three agree in each of the 24 rows, the library to the last
-# bit of the floating-point number next to the fraction.
+# No assertion failed: all three agree in each of the 24 rows. The library's numbers are
+# the floating-point numbers nearest to the fractions.

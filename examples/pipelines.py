@@ -2,9 +2,9 @@
 Pipelines, searches and data frames (pandas), with bounds
 =========================================================
 
-A calibrated classifier is a classifier like any other: it goes into a pipeline, or a
-pipeline goes into it; a grid search tunes either. ``abers.predict_bounds`` finds the
-calibrated model inside, sends the rows through all steps before it, and returns the
+A calibrated classifier is a classifier like any other: it can be the last step of a
+pipeline, or wrap one, and a grid search tunes either. ``abers.predict_bounds`` finds
+the calibrated model inside, sends the rows through all steps before it, and returns the
 bounds.
 
 The data come with scikit-learn.
@@ -34,8 +34,8 @@ print(pipeline.predict_proba(X_new[:3]).round(3))
 print(abers.predict_bounds(pipeline, X_new[:3]).round(3))
 
 # %%
-# A search over the strength of the regularisation, of the pipeline as a whole. Its best
-# estimator is calibrated already.
+# A search over the strength of the regularisation, with the whole pipeline. Its best
+# estimator is already calibrated.
 
 search = GridSearchCV(
     pipeline,

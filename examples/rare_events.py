@@ -3,8 +3,8 @@ Rare events: one case in a hundred
 ==================================
 
 Fraud, defects, churn: the interesting class is rare, so the model is trained on a
-sample in which it is not, and the probabilities come out far too high. A rule puts them
-right, and its bounds say how far the data reach.
+sample in which it is not, and the probabilities are far too high. A rule corrects them,
+and its bounds show how much the data can say.
 
 The data are simulated.
 """
@@ -37,7 +37,7 @@ raw = model.predict_proba(X)[:, 1]
 print(f"mean prediction of the model: {raw[new].mean():.2%}")
 
 # %%
-# Among the calibration rows positives are as rare as in the world. One line fits a rule
+# Among the calibration rows positives are as rare as in reality. One line fits a rule
 # to their scores.
 
 rule = abers.fit_rule(score[calibrate], y[calibrate])
@@ -45,8 +45,9 @@ print(f"mean prediction of the rule:  {rule.probability(score[new]).mean():.2%}"
 print(abers.evaluate(rule, score[new], y[new], before=raw[new]))
 
 # %%
-# The rule cannot be surer than its data: with *n* negatives among the calibration rows
-# no probability is below 1 / (*n* + 2). It does not have to be told so.
+# The rule cannot be more certain than its data: with *n* negatives among the
+# calibration rows, no probability is below 1 / (*n* + 2). No setting is needed for
+# this.
 
 n_negatives = rule.n_rows - rule.n_positives
 lowest = rule.probability(score[new]).min()

@@ -2,10 +2,10 @@
 Spark: the same rule where the rows are
 =======================================
 
-Rows that lie in a warehouse need not travel. Each worker counts its own, a few bytes
-for each distinct score; the counts meet, and give the rule of all rows, to the last bit
-the one of a fit in memory. Here Spark runs in local mode; on a cluster only the session
-differs. It needs Java 17 and ``pip install "abers[spark]"``.
+Rows in a warehouse need not travel. Each worker counts its own rows, a few bytes for
+each distinct score; the sum of these counts gives the rule of all rows, equal to that
+of a fit in memory, bit for bit. Here Spark runs in local mode; on a cluster only the
+session differs. It needs Java 17 and ``pip install "abers[spark]"``.
 
 The data are made by a formula.
 """
@@ -30,7 +30,8 @@ scored = spark.range(20_000).selectExpr(
 scored.show(3)
 
 # %%
-# A fit runs at once, and reads the rows once. `fit_table` also tells what it has read.
+# A fit runs at once, and reads the rows once. `fit_table` also reports what it has
+# read.
 
 fit = abers.engines.spark.fit_table(scored, score="score", label="label")
 print(f"{fit.n_rows} rows, {fit.rule.n_positives} positive, AUC {fit.auc:.4f}")
@@ -43,8 +44,8 @@ in_memory = abers.fit_rule(rows["score"], rows["label"])
 print(fit.rule == in_memory)
 
 # %%
-# `add_bounds` is lazy: three more columns, computed where the rows are when they are
-# asked for, on streams too.
+# `add_bounds` is lazy: three more columns, computed on request and where the rows are;
+# streams work, too.
 
 abers.engines.spark.add_bounds(scored, fit.rule, score="score").show(3)
 

@@ -2,9 +2,9 @@
 Streams: a calibration set that changes all the time
 ====================================================
 
-Cases come one by one, and their labels later. `OnlineVennAbers` lets rows join
-and leave in microseconds, and its bounds are always those of a rule fitted anew to what
-is kept, to the last bit.
+Cases come one by one, and their labels later. `OnlineVennAbers` adds and removes rows
+in microseconds, and its bounds always equal those of a rule fitted to the current rows,
+bit for bit.
 
 The data are simulated: the odds of a score rise and fall slowly.
 """
@@ -24,8 +24,8 @@ truth = expit(score + 1.5 * np.sin(np.arange(n) / 3_000))
 label = (rng.random(n) < truth).astype(int)
 
 # %%
-# One predictor keeps everything, the other the last 2,000 rows. Each is asked
-# *before* it is told the label, case by case.
+# One predictor keeps everything, the other the last 2,000 rows. Each predicts a case
+# *before* it learns its label.
 
 everything = abers.OnlineVennAbers()
 window = abers.OnlineVennAbers(window=2_000)
@@ -39,7 +39,7 @@ spent = (time.perf_counter() - start) / (2 * n)
 print(f"{spent * 1e6:.0f} microseconds to predict and learn a case, on this machine")
 
 # %%
-# The window follows the world; all data together know only its average.
+# The window follows the change; all data together show only the average.
 
 for name, p in predicted.items():
     loss = -np.mean(np.log(np.where(label == 1, p, 1 - p))[2_000:])
@@ -48,7 +48,7 @@ loss = -np.mean(np.log(np.where(label == 1, truth, 1 - truth))[2_000:])
 print(f"{'the truth':15s} log loss {loss:.4f}")
 
 # %%
-# It is the same rule, to the last bit:
+# It is the same rule, bit for bit:
 
 again = abers.fit_rule(score[-2_000:], label[-2_000:])
 print(window.rule() == again)

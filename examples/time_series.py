@@ -2,10 +2,10 @@
 Time series: calibrate on what came later
 =========================================
 
-If the world moves, random folds flatter: they calibrate on rows from the future. Let
-every model be calibrated on rows that come after those it was trained on, as it will be
-used. ``TimeSeriesSplit`` does that; any other splitter of scikit-learn, or pairs of row
-numbers, would do as well.
+If the world changes, random folds look too good: they calibrate on rows from the
+future. Calibrate every model on rows that come after its training rows, as in real use.
+``TimeSeriesSplit`` does that; any other splitter of scikit-learn, or pairs of row
+numbers, would work, too.
 
 The data are simulated: cases become rarer from month to month.
 """
@@ -30,7 +30,7 @@ print(
 )
 
 # %%
-# Five random folds, five folds in the order of time, and only the latest rows.
+# Five random folds, five folds in order of time, and only the latest rows.
 
 forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
 models = {
@@ -49,7 +49,7 @@ for name, model in models.items():
 
 # %%
 # No guarantee holds here: new rows do not resemble the calibration rows. The latest
-# rows merely resemble them more. Watch the stream, and refit: `abers.Monitor`.
+# rows are merely the most similar. Watch the stream with `abers.Monitor`, and refit.
 
 display = ReliabilityDisplay.from_predictions(
     y[next_months],

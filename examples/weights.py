@@ -2,9 +2,9 @@
 Weights: rows that stand for many
 =================================
 
-Of the negatives, one in twenty was kept. Let each kept one count for twenty:
-``sample_weight`` is the number of rows that a row stands for. Integer weights give, bit
-for bit, what repeated rows give.
+One negative in twenty was kept. Let each of them count as twenty: ``sample_weight`` is
+the number of rows that a row represents. Integer weights give the same rule as repeated
+rows, bit for bit.
 
 The data are simulated.
 """
@@ -22,7 +22,7 @@ weight = np.where(label, 1, 20)[kept]
 print(f"{len(score)} rows, {kept.sum()} kept, {label.sum()} positive")
 
 # %%
-# Without the weights, the rule is right for the sample and wrong for the world.
+# Without the weights, the rule is right for the sample and wrong for the population.
 
 rules = {
     "all rows": abers.fit_rule(score, label),
@@ -37,7 +37,7 @@ for name, rule in rules.items():
     print(f"{name:9s} mean {p.mean():.4f}, mean error {np.abs(p - truth).mean():.4f}")
 
 # %%
-# The same as repeated rows, to the last bit:
+# The same as with repeated rows, bit for bit:
 
 repeated = abers.fit_rule(
     np.repeat(score[kept], weight), np.repeat(label[kept], weight)
@@ -45,8 +45,8 @@ repeated = abers.fit_rule(
 print(rules["weighted"] == repeated)
 
 # %%
-# One thing weights cannot do: the bounds are no wider than those of the full data,
-# though rows were thrown away. And no guarantee is proven for weights.
+# Weights cannot show what was lost: the bounds are no wider than those of the full
+# data, although rows were thrown away. And no guarantee is proven for weights.
 
 for name in ("all rows", "weighted"):
     lower, upper = rules[name].bounds(new).T

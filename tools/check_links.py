@@ -41,7 +41,7 @@ def page_at(path: Path) -> Page:
 
 
 def has_place(target: Path, place: str) -> bool:
-    """Tell whether a page has a place; other files have none to ask for."""
+    """Return whether a page has this anchor; other files have none."""
     return not place or target.suffix != ".html" or place in page_at(target).places
 
 

@@ -40,7 +40,7 @@ class Method(NamedTuple):
 
 
 def fitted(make: Callable[[], Any], cell: PostHoc) -> FloatArray:
-    """Fit a calibrator with scikit-learn's manners."""
+    """Fit a calibrator with scikit-learn's API."""
     calibrator = make().fit(cell.p_calibration, cell.y_calibration)
     return calibrator.predict_proba(cell.p_test)
 

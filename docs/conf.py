@@ -52,7 +52,7 @@ suppress_warnings = ["myst.header"]  # of tables that scripts write
 pygments_style = "a11y-high-contrast-light"
 
 # Pages are Markdown; links to headings are those that a code host makes.
-myst_enable_extensions = ["attrs_block", "colon_fence"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 
 # The reference. A single backtick in a docstring is code, as in Markdown.

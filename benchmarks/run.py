@@ -247,7 +247,7 @@ def tables(*, quick: bool) -> Iterator[str]:
     yield from pooled.growth(rng, quick=quick)
     yield "\n## Partially ordered scores: a row of bounds, and a fit in brackets\n"
     yield from posets.table(rng)
-    yield "\n## Online: add, remove, bounds; bytes a row; by size\n"
+    yield "\n## Online: add, remove, bounds; bytes per row; by size\n"
     yield from online_sets.growth(rng, quick=quick)
     yield "\n## Cross predictors: 10^5 rows, 20 features, 5 folds, naive Bayes\n"
     yield from classifiers.table()

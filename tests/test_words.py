@@ -58,7 +58,14 @@ TRANSLATED = {
     r"\bwithout a word\b": "silently",
     r"\[[\w./-]+\.md\]\(": "link text is the title of the page",
 }
-PROSE = ("*.md", "docs/*.md", "docs/decisions/*.md")
+PROSE = (
+    "*.md",
+    "docs/*.md",
+    "docs/decisions/*.md",
+    "benchmarks/*.md",
+    "experiments/*.md",
+)
+MODULES = ("src/**/*.py", "examples/*.py", "benchmarks/*.py", "tools/*.py")
 BLOCK = re.compile(r"^( *)```.*?^\1```$|`[^`]*`", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

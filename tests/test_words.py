@@ -217,7 +217,8 @@ def test_pages_read_as_written_in_english(page):
 def test_docstrings_and_comments_read_as_written_in_english():
     assert [
         f"{file.relative_to(ROOT)}: {phrase}"
-        for file in sorted((ROOT / "src").rglob("*.py"))
+        for glob in MODULES
+        for file in sorted(ROOT.glob(glob))
         for text in prose_of(file)
         for phrase in translated(text)
     ] == []

@@ -346,7 +346,7 @@ def _ranks(total: int, scale: int) -> IntArray:
 
 
 def _percentiles(part: Diagram, context: Context) -> tuple[FloatArray, IntArray]:
-    """Return percentiles and cuts of the whole in a part, and what is below."""
+    """Return the percentiles and cuts that lie in a part, and the counts below."""
     summary = context.summary
     order = slice(None, None, 1 if summary.increasing else -1)
     start = context.left[-1][order]  # below the first score: (negatives, positives)

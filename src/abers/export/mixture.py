@@ -120,7 +120,7 @@ class Mixture:
         return ops.plus(ops.times(make(self.of_model), self.stated(ops, score)), beta)
 
     def stated(self, ops: Operations[X], score: X) -> X:
-        """Return the model's probability for a score in the fit's form; None for margins."""
+        """Return the model's probability for a score as fitted; margins have none."""
         if self.kind == "margin":
             return ops.number(0.0)
         return ops.within(self._both(ops, score)[0], TINY, 1.0)

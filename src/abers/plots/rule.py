@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from abers.evaluation.bands import CalibrationBand, band_of_rows
 from abers.plots import _base, _curves, _style
 
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from typing import Any, Self, TypeAlias
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from abers.validation import FloatArray, IntArray
 
     AnyRule = Rule | PooledRule | RegressionRule
+    Steps: TypeAlias = "Rule | PooledSteps | RegressionRule"
 
 LARGEST_DRAWN = 1e300  # matplotlib computes differences of coordinates
 SMALLEST_DRAWN = 1e-290
@@ -91,42 +92,31 @@ class ScoreAxis:
         return x, np.append(np.arange(start, stop + 1), stop)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundSteps:
-    """The bounds of a rule as step functions of one score."""
+class PooledSteps(NamedTuple):
+    """The bounds of a pooled rule for one score in all folds, as a rule has them."""
 
     thresholds: FloatArray  # piece j holds for thresholds[j-1] <= score < thresholds[j]
     lower: FloatArray
     upper: FloatArray
-    quantiles: FloatArray  # percentiles of the calibration scores
+    score_quantiles: FloatArray
     increasing: bool
 
-    @classmethod
-    def of(cls, rule: AnyRule) -> BoundSteps:
-        """Return the steps of a rule; pooled: the same score in all folds."""
-        if not isinstance(rule, PooledRule):
-            return cls(
-                rule.thresholds,
-                rule.lower,
-                rule.upper,
-                rule.score_quantiles,
-                rule.increasing,
-            )
-        diagrams = [diagram for diagram in rule.diagrams if diagram is not None]
-        if not diagrams:
-            msg = "a pooled rule to draw must have calibration rows; got none."
-            raise InvalidParameter(msg)
-        whole = Diagram.sum(diagrams)
-        # Both bounds change at a calibration score, or right after it.
-        thresholds, places = _steps_at(whole.scores)
-        bounds = rule.bounds(np.repeat(places[:, np.newaxis], rule.n_folds, axis=1))
-        lower, upper = bounds.T
-        return cls(thresholds, lower, upper, whole.score_quantiles, rule.increasing)
 
-    def at(self, score: float) -> tuple[float, float]:
-        """Return both bounds at one score."""
-        piece = np.searchsorted(self.thresholds, score, side="right")
-        return float(self.lower[piece]), float(self.upper[piece])
+def steps_of(rule: AnyRule) -> Steps:
+    """Return the bounds of a rule as step functions of one score."""
+    if not isinstance(rule, PooledRule):
+        return rule
+    diagrams = [diagram for diagram in rule.diagrams if diagram is not None]
+    if not diagrams:
+        msg = "a pooled rule to draw must have calibration rows; got none."
+        raise InvalidParameter(msg)
+    whole = Diagram.sum(diagrams)
+    # Both bounds change at a calibration score, or right after it.
+    thresholds, places = _steps_at(whole.scores)
+    bounds = rule.bounds(np.repeat(places[:, np.newaxis], rule.n_folds, axis=1))
+    lower, upper = bounds.T
+    quantiles = whole.score_quantiles
+    return PooledSteps(thresholds, lower, upper, quantiles, rule.increasing)
 
 
 class RuleDisplay(_base.Display):
@@ -393,7 +383,7 @@ class RuleDisplay(_base.Display):
             raise InvalidParameter(msg)
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        steps = None if self.rule is None else BoundSteps.of(self.rule)
+        steps = None if self.rule is None else steps_of(self.rule)
         quantiles = self._quantiles(steps)
         axis = ScoreAxis.of(quantiles)
         axis.draw(ax, _curves.PREDICTED if steps is None else "score")
@@ -424,7 +414,7 @@ class RuleDisplay(_base.Display):
         _style.legend(ax, entries, look)
 
     def _draw_steps(
-        self, ax: Axes, look: Theme, axis: ScoreAxis, steps: BoundSteps
+        self, ax: Axes, look: Theme, axis: ScoreAxis, steps: Steps
     ) -> list[tuple[Artist, str]]:
         """Draw the bounds and the area between them; return legend entries."""
         lower, upper = steps.lower, steps.upper
@@ -505,18 +495,18 @@ class RuleDisplay(_base.Display):
     def _is_rising(self) -> bool:
         return self.rule is None or self.rule.increasing
 
-    def _quantiles(self, steps: BoundSteps | None) -> FloatArray:
+    def _quantiles(self, steps: Steps | None) -> FloatArray:
         """Return percentiles of the scores in the picture."""
         if self.score_quantiles is not None:
             return np.asarray(self.score_quantiles, dtype=np.float64)
         if self.band is None and steps is not None:
-            return steps.quantiles
+            return steps.score_quantiles
         band: Any = self.band  # its cells have about equally many rows
         scores = band.scores if self._is_rising else -band.scores[::-1]
         return _percentiles(scores)
 
     @staticmethod
-    def _limit(steps: BoundSteps | None, axis: ScoreAxis) -> float:
+    def _limit(steps: Steps | None, axis: ScoreAxis) -> float:
         """Return how far the axis must reach: to 1, or less if everything is rare.
 
         Above all scores, the upper bound is 1, so for the highest hundredth of them the
@@ -525,8 +515,9 @@ class RuleDisplay(_base.Display):
         if steps is None:
             return _curves.limit_above(min(max(axis.high, 0.0), 1.0))
         at, end = (0.99, axis.high) if steps.increasing else (0.01, axis.low)
-        inner = steps.quantiles[round(at * (steps.quantiles.size - 1))]
-        return _curves.limit_above(max(steps.at(inner)[1], steps.at(end)[0]))
+        inner = steps.score_quantiles[round(at * (steps.score_quantiles.size - 1))]
+        high, last = np.searchsorted(steps.thresholds, (inner, end), side="right")
+        return _curves.limit_above(float(max(steps.upper[high], steps.lower[last])))
 
 
 def _steps_at(scores: FloatArray) -> tuple[FloatArray, FloatArray]:

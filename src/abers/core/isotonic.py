@@ -51,5 +51,5 @@ def isotonic_regression(
     corners = _kernel.minorant(places)[:-1, 0]
     first = np.searchsorted(places[:, 0], corners)
     mass, total = np.add.reduceat(masses, first).T
-    sizes = np.diff(first, append=rates.size)
+    sizes = np.diff(np.append(first, rates.size))
     return Isotonic(first, np.repeat(total / mass, sizes))

@@ -48,6 +48,7 @@ def results(answer):
 def assert_same(answer, expected, missing=0):
     document = json.loads(answer.out)
     del document["notes"]  # how labels were read
+    assert document.pop("page") is None
     assert (document.pop("n_missing"), document.pop("warnings")) == (missing, [])
     assert (document.pop("schema_version"), len(document.pop("sha256"))) == (1, 64)
     plain = expected.to_dict()

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from abers.cli import options, printer
 from abers.cli.commands import command
+from abers.cli.evaluate import CHECKSUM
 from abers.cli.exits import CHECK_FAILED, FINE
 from abers.cli.inputs import (
     loaded_rows,
+    named_files,
+    page_facts,
     refuse_loss,
     refuse_two_pipes,
     rule_and_sha256,
 )
-from abers.formatting import group_name, p_value
+from abers.storage.atomic import replace_text
 from abers.thresholds import LARGE_DRIFT, LARGEST_ECE, SIGNIFICANCE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from abers.choices import LossName
-    from abers.evaluation.check import Check, Finding
+    from abers.evaluation.check import Check, Finding, GroupCheck
+    from abers.formatting import Table
     from abers.tables.rows import LoadedRows
 
 COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
-GOOD, BAD, UNSURE = COLOURS.values()
-SIGNS = {"at most": "≤", "at least": "≥"}
-SMALLEST = 0.0001  # p-value to print
-MOST_GROUPS = 20  # to print
-MOST_NAMES = 5  # of groups whose scores are printed as well
-LONGEST_NAME = 24  # of a group, in a table
 TWO = 2
 NO_LABELS = (
     "No column of labels was found, so only the scores were checked. If there is one, "
@@ -71,6 +70,8 @@ NO_LABELS = (
 @options.loss
 @options.drop_missing
 @options.dialect
+@options.page
+@options.force
 @options.json
 def check(
     rule: str,
@@ -81,6 +82,10 @@ def check(
     alpha: float,
     pos_label: str | None,
     loss: LossName,
+    html: str | None,
+    title: str | None,
+    tags: dict[str, str],
+    force: bool,
     json: bool,
     **columns: Any,
 ) -> int:
@@ -98,6 +103,7 @@ def check(
     from abers.evaluation.check import check as run_tests
 
     refuse_two_pipes(rule, files)
+    options.check_page(html, force=force, inputs=[rule, *files])
     fitted, checksum = rule_and_sha256(rule)
     refuse_loss(fitted, loss)
     needs_label = pos_label is not None
@@ -117,9 +123,16 @@ def check(
             alpha=alpha,
             loss=loss,
         )
+    if html:
+        from abers.report import check_page
+
+        sources = {"rule file": named_files([rule]), CHECKSUM: checksum}
+        sources |= {"tables": named_files(files)}
+        listed = page_facts(sources, tags)
+        replace_text(html, check_page(checked, title=title, facts=listed), force=force)
     warnings = _warnings(checked)
     if json:
-        facts = {"n_missing": rows.n_missing, "warnings": warnings}
+        facts = {"n_missing": rows.n_missing, "page": html, "warnings": warnings}
         facts |= {"notes": list(rows.notes), "sha256": checksum}
         printer.print_json(checked.to_dict() | facts)
     else:
@@ -127,6 +140,8 @@ def check(
         _print(checked, rows, is_top=len(classes) > TWO and rows.pos_label is None)
         for text in rows.notes:
             printer.note(text)
+        if html:
+            printer.note(f"A page was written to {html}.")
         for text in warnings:
             (printer.note if text == NO_LABELS else printer.alarm)(text)
     return FINE if checked.passed else CHECK_FAILED
@@ -141,6 +156,8 @@ def _warnings(checked: Check) -> list[str]:
 
 def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
     """Print all findings; with `is_top`, they are about the top label."""
+    from abers.report import check_text
+
     mean, rate, counted = "mean prediction", "observed rate", f"{checked.n_rows:,}"
     if is_top:
         mean, rate = "mean confidence", "accuracy"
@@ -153,17 +170,10 @@ def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
         lines.append((mean, f"{checked.mean_prediction:.4f}"))
         lines.append((rate, f"{checked.observed_rate:.4f}"))
     printer.facts(lines, to_stdout=True)
-    colours = [COLOURS[test.result] for test in checked.findings]
-    body = [_cells(test) for test in checked.findings]
-    what = "limit of" if checked.untested else "test"
-    printer.table([what, "value", "noise level", "limit", "result"], body, colours)
-    if checked.groups:
-        head, *lines_of_groups = _group_rows(checked)
-        colours = [COLOURS[group.result] for group in checked.groups[:MOST_GROUPS]]
-        printer.table(head, lines_of_groups, colours)
-        if (more := len(checked.groups) - MOST_GROUPS) > 0:
-            printer.sentence(f"{printer.INDENT}… and {more:,} more; see --json")
-    for text in _changes(checked):
+    _table(check_text.findings_table(checked), checked.findings)
+    for table in check_text.group_tables(checked):
+        _table(table, checked.groups)
+    for text in check_text.changes(checked):
         printer.sentence(text)
     if checked.untested:
         printer.sentence(checked.untested)
@@ -171,67 +181,12 @@ def _print(checked: Check, rows: LoadedRows, *, is_top: bool) -> None:
         expected = checked.performance.table()
         printer.table(expected.head, expected.rows)
         printer.sentence(checked.performance.caveat)
-    printer.sentence(*_conclusion(checked))
+    text, result = check_text.conclusion(checked)
+    printer.sentence(text, COLOURS[result])
 
 
-def _changes(checked: Check) -> list[str]:
-    """If a test fails, describe where the change is largest, overall and in groups."""
-    changed = []
-    results = {test.name: test.result for test in checked.findings}
-    if "fail" in {results.get("mean"), results.get("slope")}:
-        changed.append(("Most has changed at ", checked.interval))
-    failed = [group for group in checked.groups if group.result == "fail"]
-    for group in failed[:MOST_NAMES]:
-        name = group_name(group.name, LONGEST_NAME)
-        changed.append((f"In group {name}, most at ", group.interval))
-    return [f"{text}{interval}." for text, interval in changed if interval is not None]
-
-
-def _group_rows(checked: Check) -> list[list[str]]:
-    """Return a table of the groups with its header, smallest p-value first."""
-    head = ["group", "rows", "positives", "mean prediction", "observed rate", "p"]
-    return [[*head, "result"]] + [
-        [
-            group_name(group.name, LONGEST_NAME),
-            f"{group.n_rows:,}",
-            f"{group.n_positives:,}",
-            f"{group.mean_prediction:.4f}",
-            f"{group.observed_rate:.4f}",
-            p_value(group.p_value),
-            group.result,
-        ]
-        for group in checked.groups[:MOST_GROUPS]
-    ]
-
-
-def _conclusion(checked: Check) -> tuple[str, str]:
-    """Return the last sentence, and its colour."""
-    failed = [test.title for test in checked.findings if test.result == "fail"]
-    if failed:
-        return f"Failed: {', '.join(failed)}.", BAD
-    if checked.approximate:
-        return "No test failed, but the level is approximate.", UNSURE
-    fine = "Nothing failed" if checked.untested else "No test failed"
-    unsure = sum(test.result == "inconclusive" for test in checked.findings)
-    if unsure:
-        verb = "was" if unsure == 1 else "were"
-        return f"{fine}; {unsure} {verb} inconclusive.", UNSURE
-    if checked.n_positives is None:
-        return f"{fine}; without labels only the scores were tested.", UNSURE
-    if checked.untested:
-        return "All values are within their limits.", GOOD
-    return "All tests passed.", GOOD
-
-
-def _cells(test: Finding) -> list[str]:
-    """Return the row of a test."""
-    result = f"{test.result} ({test.reason})" if test.reason else test.result
-    sign = SIGNS[test.kind]
-    value, noise = (
-        "" if math.isnan(number) else f"{number:.4f}"
-        for number in (test.value, test.noise_level)
-    )
-    limit = f"{sign} {test.limit:.3g}"
-    if "p-value" in test.title and test.value < SMALLEST:
-        value = f"<{SMALLEST}"
-    return [test.title, value, noise, limit, result]
+def _table(table: Table, items: Sequence[Finding | GroupCheck]) -> None:
+    """Print a table whose last column is results."""
+    colours = [COLOURS[item.result] for item in items]
+    colours += [""] * (len(table.rows) - len(items))  # a last row counts the others
+    printer.table(table.head, table.rows, colours[: len(table.rows)])

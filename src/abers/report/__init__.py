@@ -4,6 +4,11 @@ The page is a single file that needs no network and no script; `README.md` in th
 folder explains how it is made.
 """
 
-from abers.report.page import comparison_page, evaluation_page, monitor_page
+from abers.report.page import (
+    check_page,
+    comparison_page,
+    evaluation_page,
+    monitor_page,
+)
 
-__all__ = ["comparison_page", "evaluation_page", "monitor_page"]
+__all__ = ["check_page", "comparison_page", "evaluation_page", "monitor_page"]

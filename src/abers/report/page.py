@@ -1,4 +1,4 @@
-"""The page: an evaluation, a comparison or a monitor as one HTML page."""
+"""The page: an evaluation, a check, a comparison or a monitor as one HTML page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from abers.errors import need
-from abers.report import comparison_text, history, text
+from abers.report import check_text, comparison_text, history, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from abers.comparison import Comparison
+    from abers.evaluation.check import Check
     from abers.evaluation.evaluate import Evaluation
     from abers.online.file_monitor import FileMonitor
     from abers.report.document import Document
@@ -39,6 +40,16 @@ def comparison_page(
     return _page(described, {"figures": _figures().of_comparison(comparison)})
 
 
+def check_page(
+    checked: Check,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
+    """Show a check as a page, without figures."""
+    return _page(check_text.document(checked, title=title, facts=facts), {})
+
+
 def monitor_page(
     monitor: FileMonitor,
     *,
@@ -59,6 +70,7 @@ def _figures() -> Any:
 
 def _page(document: Document, figures: Mapping[str, Any]) -> str:
     """Fill in the template; figures are named by the section they belong to."""
+    need("jinja2", extra="report", what="a page")
     import jinja2
 
     environment = jinja2.Environment(

@@ -30,10 +30,10 @@ def document(
     rows = f"{checked.n_rows:,}"
     if checked.n_positives is not None:
         rows += f" ({checked.n_positives:,} positive)"
-    summary = []
+    summary = [f"{rows} rows were checked, without labels."]
     if checked.mean_prediction is not None:
         means = checked.mean_prediction, checked.observed_rate
-        summary.append("mean prediction {:.4f}, observed rate {:.4f}".format(*means))
+        summary = ["Mean prediction {:.4f}, observed rate {:.4f}.".format(*means)]
     notes = changes(checked)
     if checked.untested:
         notes.append(checked.untested)
@@ -67,7 +67,7 @@ def findings_table(checked: Check) -> Table:
     """Return a row for each test and limit."""
     what = "limit of" if checked.untested else "test"
     return Table(
-        "Tests and limits",
+        "Each value and its limit",
         [what, "value", "noise level", "limit", "result"],
         [_cells(finding) for finding in checked.findings],
     )

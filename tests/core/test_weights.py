@@ -222,3 +222,9 @@ def test_totals_are_totals_of_weights():
     rule = abers.fit_rule([1, 2, 3], [0, 1, 1], sample_weight=[2.0, 3.0, 4.0])
     assert (rule.n_rows, rule.n_positives) == (9, 7)
     assert isinstance(rule.n_rows, int)
+
+
+def test_a_rule_of_real_weights_shows_its_total_to_six_digits():
+    weights = np.array([1 / 3, 2 / 3, 1 / 7])
+    rule = abers.fit_rule([1, 2, 3], [0, 1, 1], sample_weight=weights)
+    assert repr(rule).startswith("Rule(1.14286 rows, 0.809524 positive, ")

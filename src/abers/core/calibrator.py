@@ -26,6 +26,7 @@ from abers.core.fitted import (
 )
 from abers.core.log_odds import refuse_impossible
 from abers.core.predictions import FitSource, Predictions, both_classes
+from abers.core.units import total_text
 from abers.errors import InvalidData
 
 if TYPE_CHECKING:
@@ -350,7 +351,7 @@ class Calibrator(Fitted):
 
     def _input_repr(self) -> str:
         models = f", {self.n_models} models" if self.n_models > 1 else ""
-        return f"{self.n_classes} classes{models}, {self.n_rows} rows"
+        return f"{self.n_classes} classes{models}, {total_text(self.n_rows)} rows"
 
 
 def flaw_of_input(facts: Facts) -> str | None:

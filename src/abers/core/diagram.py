@@ -34,6 +34,7 @@ from abers.core.units import (
     rescaled,
     scale_for,
     shown,
+    total_text,
     units,
     units_of_counts,
 )
@@ -253,8 +254,8 @@ class Diagram(Fitted):
 
     def __repr__(self) -> str:
         return (
-            f"Diagram({self.scores.size} scores, {self.n_rows} rows, "
-            f"{self.n_positives} positive)"
+            f"Diagram({self.scores.size} scores, {total_text(self.n_rows)} rows, "
+            f"{total_text(self.n_positives)} positive)"
         )
 
     def _arrays(self) -> tuple[FloatArray, IntArray, IntArray]:

@@ -36,7 +36,13 @@ from abers.core.diagram import (
 from abers.core.effective_sizes import effective_sizes
 from abers.core.fitted import Contents, Fitted, Layout, are_tags, checked_tags, is_flag
 from abers.core.inverted import warn_if_inverted
-from abers.core.units import common_scale, magnitudes, rescaled, scale_for
+from abers.core.units import (
+    common_scale,
+    magnitudes,
+    rescaled,
+    scale_for,
+    total_text,
+)
 from abers.errors import InvalidData, InvalidParameter, InvalidType
 
 if TYPE_CHECKING:
@@ -253,8 +259,9 @@ class PooledRule(Fitted):
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"
         return (
-            f"PooledRule({self.n_folds} folds, {self.n_rows} rows, "
-            f"{self.n_positives} positive, weight {self._weight}{direction})"
+            f"PooledRule({self.n_folds} folds, {total_text(self.n_rows)} rows, "
+            f"{total_text(self.n_positives)} positive, "
+            f"weight {self._weight}{direction})"
         )
 
 

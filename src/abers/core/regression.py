@@ -21,7 +21,7 @@ from abers.core.fit import rule_of_diagram
 from abers.core.fitted import Contents, Layout, is_number_or_none, is_whole
 from abers.core.inverted import FALSE_ALARMS, FEW_PIECES
 from abers.core.step_rule import ARRAYS, FACTS, StepRule, table_of
-from abers.core.units import magnitudes, scale_for, shown, units
+from abers.core.units import magnitudes, scale_for, shown, total_text, units
 from abers.errors import (
     InvalidData,
     InvalidParameter,
@@ -176,7 +176,7 @@ class RegressionRule(StepRule):
         )
         direction = "" if self._increasing else ", decreasing"
         return (
-            f"RegressionRule({self._n_rows} rows, low {low}, "
+            f"RegressionRule({total_text(self._n_rows)} rows, low {low}, "
             f"high {high}, {self.lower.size} pieces{direction})"
         )
 

@@ -21,6 +21,7 @@ from abers.core.fitted import (
     twin,
 )
 from abers.core.step_rule import ARRAYS, FACTS, StepRule, table_of
+from abers.core.units import total_text
 from abers.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -342,9 +343,9 @@ class Rule(StepRule):
 
     def __repr__(self) -> str:
         direction = "" if self._increasing else ", decreasing"
+        rows, ones = total_text(self._n_rows), total_text(self._n_positives)
         return (
-            f"Rule({self._n_rows} rows, {self._n_positives} positive, "
-            f"{self.lower.size} pieces{direction})"
+            f"Rule({rows} rows, {ones} positive, {self.lower.size} pieces{direction})"
         )
 
     def _contents(self) -> Contents:

@@ -48,7 +48,7 @@ from abers.core.nested import flaw_of_nested, joined, nested_letters, parted
 from abers.core.own_weight import with_diagram
 from abers.core.rule import SUM_TOLERANCE, Rule
 from abers.core.step_rule import bounds_by_place
-from abers.core.units import magnitudes, scale_for
+from abers.core.units import magnitudes, scale_for, total_text
 from abers.errors import (
     AbersError,
     InvalidData,
@@ -519,8 +519,8 @@ class RuleSet(Fitted):
         shared = "" if self._rest is None else f"{n_small} sharing one, "
         return (
             f"RuleSet({len(self)} groups, {len(self._rules)} with a rule of their own, "
-            f"{shared}{self.pooled.n_rows} rows, "
-            f"{self.pooled.n_positives} positive{direction})"
+            f"{shared}{total_text(self.pooled.n_rows)} rows, "
+            f"{total_text(self.pooled.n_positives)} positive{direction})"
         )
 
 

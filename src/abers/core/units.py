@@ -167,6 +167,15 @@ def shown(units: IntArray, scale: int) -> IntArray | FloatArray:
     return np.ldexp(units, -scale) if scale else units
 
 
+def total_text(weight: float) -> str:
+    """Return a total weight for people: rows in full, others to six digits.
+
+    >>> total_text(1234567), total_text(594.3377149120952)
+    ('1234567', '594.338')
+    """
+    return str(weight) if weight == int(weight) else f"{weight:.6g}"
+
+
 def canonical(masses: Units) -> Units:
     """Strip the common trailing zero bits, as far as the scale allows.
 

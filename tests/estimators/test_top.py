@@ -77,8 +77,9 @@ def test_its_rule_is_saved(classifier, tmp_path):
     scores = np.random.default_rng(1).normal(size=(500, 3))
     assert again.vectors(scores).tobytes() == rule.vectors(scores).tobytes()
     assert again.metadata == {"model": "v7"}
-    with pytest.raises(InvalidParameter, match="save rules_"):
+    with pytest.raises(AttributeError, match="save rules_"):
         classifier.calibrator_.save(tmp_path / "none.abers")
+    assert "IVAPClassifier" in classifier._repr_html_()  # it looks at all attributes
 
 
 def test_weights_and_single_problems_are_refused(classifier):

@@ -358,7 +358,7 @@ class VennAbersClassifier(CrossFitClassifier):
         predictor = self._predictor()
         if isinstance(predictor, TopPredictor):
             msg = "multiclass='top' has no calibrator; save rules_[0][0], or fit 'ovr'."
-            raise InvalidParameter(msg)
+            raise AttributeError(msg)  # noqa: TRY004 (hasattr and notebooks ask)
         return VennAbersCalibrator(
             predictor.rules,
             plain_classes(self.classes_),

@@ -40,6 +40,15 @@ def rule_of(model, rows, targets, **options):
     return abers.rules.fit_regression_rule(scores, targets, **options)
 
 
+def test_regressors_say_what_is_proven():
+    one = abers.IVAPRegressor(TREE, random_state=0).fit(X, Y)
+    assert one.guarantee_ == one.rules_[0].guarantee
+    assert one.guarantee_.proven
+    weights = np.random.default_rng(0).uniform(0.5, 2, Y.size)
+    assert not one.fit(X, Y, sample_weight=weights).guarantee_.proven
+    assert not abers.CVAPRegressor(TREE, random_state=0).fit(X, Y).guarantee_.proven
+
+
 @pytest.mark.parametrize("options", [{}, {"trim": 3}, {"low": -5, "high": 40}])
 def test_an_ivap_is_a_model_and_the_rule_of_rows_that_it_has_not_seen(options):
     mask = np.random.default_rng(0).random(240) < 0.3

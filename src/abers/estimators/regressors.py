@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from abers.core import guarantees
 from abers.core.inverted import FALSE_ALARMS
 from abers.core.regression import (
     as_ends,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from abers.core.guarantees import Guarantee
     from abers.core.regression import RankCorrelation, RegressionRule
     from abers.estimators.cross_fit import FitRows, Pair, ScoredFold
     from abers.validation import FloatArray
@@ -181,6 +183,13 @@ class VennAbersRegressor(RegressorMixin, CrossFit):
                 )
             ]
         )
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """Whether a value between the bounds is proven to be calibrated, or why not."""
+        check_is_fitted(self)
+        first, *others = self.rules_
+        return guarantees.FOLDS if others else first.guarantee
 
     def _checked_ends(self) -> Ends:
         low, high = as_ends(self.low, self.high)

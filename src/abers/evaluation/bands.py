@@ -99,6 +99,13 @@ class CalibrationBand:
     confidence: float
     is_empty: bool
 
+    def __repr__(self) -> str:
+        empty = ", empty" if self.is_empty else ""
+        return (
+            f"CalibrationBand({self.scores.size} scores, "
+            f"{self.confidence:.6g} confidence{empty})"
+        )
+
     def empty_sentence(self, *, rising: bool = True) -> str:
         """Return a sentence that explains an empty band.
 

@@ -224,7 +224,7 @@ def test_one_group_of_many_that_has_changed_is_found(rule):
 
 
 def test_groups_of_a_right_rule_pass(rule):
-    """Of 40 checks of 20 groups, one in a hundred may fail."""
+    """Of checks of 20 groups, one in a hundred may fail; here at most one of ten."""
     failed = 0
     for seed in range(10):
         scores, labels = drawn(4_000, 300 + seed)

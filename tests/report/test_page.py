@@ -33,6 +33,11 @@ def evaluation():
     return abers.evaluate(rule, scores, labels, groups=np.arange(2000) % 3)
 
 
+@pytest.fixture(scope="module")
+def page_text(evaluation):
+    return evaluation_page(evaluation)
+
+
 def difference(estimate, itself):
     if estimate is None:
         return itself
@@ -52,18 +57,19 @@ def test_page_is_well_formed_small_and_loads_nothing(evaluation):
     assert ("meta", "content", policy) in page.attributes
 
 
-def test_one_line_and_the_picture_come_before_all_else(evaluation):
-    page = evaluation_page(evaluation)
+def test_one_line_and_the_picture_come_before_all_else(evaluation, page_text):
     line = html.escape(text.headline(evaluation))
-    places = [page.index(f'<p class="headline">{line}</p>'), page.index("<figure>")]
-    places += [page.index('<ol class="summary">'), page.index("<table>")]
+    parts = (f'<p class="headline">{line}</p>', "<figure>", '<ol class="summary">')
+    places = [page_text.index(part) for part in (*parts, "<table>")]
     assert places == sorted(places)
-    assert page.index('alt="Reliability before and after') < page.index("<table>")
-    assert page.count('alt="Reliability before and after') == 1
+    picture = 'alt="Reliability before and after'
+    assert page_text.index(picture) < page_text.index("<table>")
+    assert page_text.count(picture) == 1
 
 
-def test_tables_put_each_number_in_its_place(evaluation):
-    rows = {row[0]: row[1:] for row in Page(evaluation_page(evaluation)).rows if row}
+def test_tables_put_each_number_in_its_place(evaluation, page_text):
+    table = Page(page_text).rows
+    rows = {row[0]: row[1:] for row in table if row}
     for kind, name in (("log", "log loss"), ("brier", "Brier loss")):
         for when in ("before", "after"):
             parts = getattr(evaluation.losses, when)
@@ -75,7 +81,6 @@ def test_tables_put_each_number_in_its_place(evaluation):
                 formatting.cost(part.discrimination),
                 formatting.cost(part.uncertainty),
             ]
-    table = Page(evaluation_page(evaluation)).rows
     place = table.index(["AUC", "Gini", "KS"])
     for row, when in zip(table[place + 1 :], ("before", "after"), strict=False):
         parts = getattr(evaluation.ranking, when)
@@ -92,8 +97,8 @@ def test_tables_put_each_number_in_its_place(evaluation):
         assert rows[place + 1 : place + 1 + len(table.rows)] == table.rows
 
 
-def test_section_on_decisions_has_costs_and_both_curves(evaluation):
-    page = Page(evaluation_page(evaluation))
+def test_section_on_decisions_has_costs_and_both_curves(evaluation, page_text):
+    page = Page(page_text)
     assert "Decisions" in page.headings
     rows = {row[0]: row[1:] for row in page.rows if row}
     assert rows["threshold"] == ["before", "after", "treat all", "treat none"]
@@ -287,8 +292,8 @@ def test_rule_is_drawn_for_the_loss_it_is_merged_for(monkeypatch, loss):
     assert [shown.loss for shown in drawn if hasattr(shown, "rule")] == [loss] * 2
 
 
-def test_cells_of_a_table_know_their_column(evaluation):
-    page = Page(evaluation_page(evaluation))
+def test_cells_of_a_table_know_their_column(evaluation, page_text):
+    page = Page(page_text)
     labels = [value for _, name, value in page.attributes if name == "data-label"]
     head = text.group_table(evaluation).head[1:]
     assert labels[-len(head) :] == list(head)
@@ -303,13 +308,13 @@ def test_a_model_without_bounds_is_promised_nothing():
     assert "held-out" not in text
 
 
-def test_a_title_does_not_hide_the_name(evaluation):
+def test_a_title_does_not_hide_the_name(page_text):
     named = abers.evaluate(None, *draw(500, 3), name="churn & co")
     page = evaluation_page(named, title="T")
     assert Page(page).headings[:2] == ["T", "Losses and calibration"]
     assert "<dt>name</dt><dd>churn &amp; co</dd>" in page
     assert "after calibration" not in page
-    assert "<dt>name</dt>" not in evaluation_page(evaluation)
+    assert "<dt>name</dt>" not in page_text
 
 
 def test_half_a_character_in_a_title_does_not_stop_the_page(evaluation, tmp_path):
@@ -318,9 +323,9 @@ def test_half_a_character_in_a_title_does_not_stop_the_page(evaluation, tmp_path
         assert "half" in (tmp_path / "page.html").read_text()
 
 
-def test_markdown_has_the_sentences_and_tables_of_the_page(evaluation):
+def test_markdown_has_the_sentences_and_tables_of_the_page(evaluation, page_text):
     """Figures alone are left out, and what a name holds is text in both."""
-    page = Page(evaluation_page(evaluation))
+    page = Page(page_text)
     card = evaluation.to_markdown(facts={"data version": "[a](b) <i> 1|2"})
     lines = card.splitlines()
     headings = [line.lstrip("# ") for line in lines if line.startswith("#")]

@@ -181,8 +181,12 @@ def write_tables(folder):
 
 
 COMMANDS = {
-    "fit": "fit calibration.parquet -o rule.abers --json",
-    "fit weights": "fit calibration.parquet -o w.abers --weight weight --json",
+    "fit": "fit calibration.parquet -o rule.abers --method venn-abers --json",
+    "fit stacked": "fit calibration.parquet -o stacked.abers --json",
+    "diagram": "diagram calibration.parquet -o diagram.abers --json",
+    "fit diagram": "fit diagram.abers -o counted.abers --json",
+    "fit weights": "fit calibration.parquet -o w.abers --weight weight "
+    "--method venn-abers --json",
     "fit groups": "fit calibration.parquet -o set.abers --by region --json",
     "fit holdout": "fit calibration.parquet -o h.abers --holdout 0.25 --json",
     "predict": "predict rule.abers new.csv -o out.csv --json",

@@ -198,8 +198,9 @@ def test_usual_pairs_of_labels_are_understood(call, tmp_path, labels, positive):
 
 def test_one_class_stands_against_the_rest(call, five):
     folder, p, places = five
-    words = ("fit", "rows.csv", "--label", "kind", "--pos-label", "c")
-    answer = call(folder, *words, "--score", "p_c", "-o", "c.abers", "--force")
+    words = ("fit", "rows.csv", "--label", "kind", "--pos-label", "c", "--score", "p_c")
+    words = (*words, "--method", "venn-abers", "-o", "c.abers", "--force")
+    answer = call(folder, *words)
     assert answer.code == 0, answer.err
     assert "'c' is the positive label, against the others" in answer.err
     rule = abers.load(folder / "c.abers")
@@ -448,7 +449,8 @@ def test_costs_that_say_nothing_clear_are_refused(call, five, costs, words, sent
         (1, ("--scores", "p_*", "--kind", "margin"), "venn-abers"),
         (1, ("--score", "p_c", "--pos-label", "c", "--kind", "probability"), "stacked"),
         (1, ("--score", "p_c", "--pos-label", "c", "--kind", "margin"), None),
-        (1, ("--score", "p_c", "--pos-label", "c"), None),
+        (1, ("--score", "p_c", "--pos-label", "c"), "stacked"),
+        (9, ("--score", "p_c", "--pos-label", "c"), None),
         (9, ("--score", "p_c", "--pos-label", "c", "--fold", "fold"), "stacked"),
     ],
 )

@@ -127,7 +127,7 @@ def test_force_replaces_what_the_demo_writes_and_prints_what_it_runs(run, tmp_pa
         (tmp_path / name).write_text("mine")
     answer = run(tmp_path, "demo", "--folder", ".", "--force")
     assert answer.code == 0
-    assert b"rule.abers --tag model=naive-bayes --force\n" in answer.out
+    assert b"rule.abers --method venn-abers --force\n" in answer.out
     assert b"predict rule.abers new.csv -o out.csv\n" in answer.out
     assert (tmp_path / "thesis.csv").read_text() == "mine"
     assert abers.load(tmp_path / "rule.abers").n_rows == 800

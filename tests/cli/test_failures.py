@@ -96,7 +96,7 @@ CASES = {
     "a pooled rule to fit": (
         ("fit", "pooled.abers", "-o", "r"),
         1,
-        "'pooled.abers' must be a table; it is a rule or a diagram",
+        "'pooled.abers' must be a table or a diagram; it is a pooled rule",
     ),
     "a pooled rule to predict with": (
         ("predict", "pooled.abers", "new.csv", "-o", "r"),

@@ -13,7 +13,7 @@ from abers.errors import InvalidFile
 
 LATE = b"written by another"
 COMMANDS = {
-    "fit": (("fit", "scores.csv", "-o"), (abers.tables.fit, "fit_table")),
+    "fit": (("fit", "scores.csv", "-o"), (abers.tables.fit, "fit_column")),
     "predict": (
         ("predict", "rule.abers", "scores.csv", "-o"),
         (abers.tables.predict, "_new_fields"),

@@ -13,7 +13,7 @@ from abers.errors import InvalidData, InvertedScoresWarning
 from abers.evaluation import auc
 from abers.storage.fingerprint import TAG, Fingerprint, fingerprint_of
 from abers.tables import fit_table
-from abers.tables.fit import is_held_out
+from abers.tables.collector import is_held_out
 from strategies import either_way
 
 FORMATS = [

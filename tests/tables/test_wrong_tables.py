@@ -286,7 +286,8 @@ def test_labels_and_groups_are_single_values(tmp_path, role, values):
 
 def test_a_rule_is_no_table(tmp_path):
     abers.fit_rule([1, 2], [0, 1]).save(tmp_path / "rule.abers")
-    with pytest.raises(abers.AbersError, match=r"rule.abers' must be a table; it is a"):
+    must = r"rule.abers' must be a table or a diagram; it is a rule"
+    with pytest.raises(abers.AbersError, match=must):
         fit_table(tmp_path / "rule.abers")
 
 

@@ -22,7 +22,7 @@ from abers.errors import AbersError, InvalidParameter
 # Each is a click command in the module of its name.
 COMMANDS = (
     *("fit", "predict", "decide", "evaluate", "compare", "check", "monitor"),
-    *("inspect", "export", "demo", "help"),
+    *("inspect", "export", "diagram", "demo", "help"),
 )
 FORMATS = " or ".join(", ".join(FORMAT_NAMES.values()).rsplit(", ", 1))
 SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -95,7 +95,7 @@ class Commands(click.Group):
     context_settings=SETTINGS,
     help=f"""Turn the scores of any classifier into calibrated probabilities.
 
-    `abers fit` makes a rule of scores and labels, `abers predict` applies it,
+    `abers fit` calibrates scores with labels, `abers predict` applies the result,
     `abers evaluate` measures it, `abers check` tests it on recent rows,
     `abers monitor` watches a stream.
     Files are {FORMATS}, compressed or not; `-` stands for standard input and output.

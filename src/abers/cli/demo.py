@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
 FIT = Step(
     "Learn from the images whose digit is known: fit a rule.",
-    "abers fit calibration.csv -o rule.abers --tag model=naive-bayes",
+    "abers fit calibration.csv -o rule.abers --method venn-abers",
     makes="rule.abers",
 )
 PREDICT = Step(

@@ -71,16 +71,7 @@ MOST_WITH_ERRORS = 2_000  # rows; with more, the error is small
     help="Keep the weights at each distinct score, for own weights and sums.",
 )
 @click.option("--descending", is_flag=True, help="A higher score means less likely.")
-@click.option(
-    "--count",
-    metavar="COLUMN",
-    help="Column of rows at each score, for counted data.",
-)
-@click.option(
-    "--positives",
-    metavar="COLUMN",
-    help="Column of positives at each score, for counted data.",
-)
+@options.counts
 @click.option(
     "--holdout",
     metavar="SHARE",
@@ -91,12 +82,7 @@ MOST_WITH_ERRORS = 2_000  # rows; with more, the error is small
 @options.drop_missing
 @options.dialect
 @options.tags("Tag to store in the rule")
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    callback=lambda _context, _option, size: size and options.as_bytes(size),
-    help="Memory limit (default: 1GB, or half of the container's if that is less).",
-)
+@options.memory
 @options.temp
 @options.force
 @options.json
@@ -112,10 +98,12 @@ def fit(
 ) -> None:
     """Fit a rule or a calibrator to scores and labels.
 
-    One column of scores gives a Venn-Abers rule. Rows that exceed the memory limit are
-    then sorted on disk; the rule is the same. Any number of classes, columns of
-    probabilities, out-of-fold scores and the other methods give a calibrator, for
-    which all rows are held in memory.
+    A column of probabilities gives a stacked calibrator, the most accurate. Margins,
+    --method venn-abers, --by, --holdout, --descending and --keep-diagram give a
+    Venn-Abers rule: if rows exceed the memory limit, they are sorted on disk, and the
+    rule is the same. Several columns, out-of-fold scores and other methods give a
+    calibrator, for which all rows are held in memory. FILE may be diagrams, as abers
+    diagram writes them.
     """
     from abers.storage.container import sha256_of
     from abers.tables.writing import check_output
@@ -144,7 +132,8 @@ def fit(
         sys.stdout.buffer.flush()
     else:
         save(made, output, fitted.metadata, force=force)
-    texts = printer.sentences_of(raised) + (_warnings(fitted) if is_rule else [])
+    texts = printer.sentences_of(raised)
+    texts += _warnings(fitted) if is_rule else _warnings_of_calibrator(fitted)
     if json:
         facts = _facts_of_rule(fitted) if is_rule else _facts_of_calibrator(fitted)
         facts |= {"notes": list(fitted.notes), "warnings": texts}
@@ -174,46 +163,54 @@ def _chosen(
     **settings: Any,
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the function that fits what is asked for, and its options."""
-    if scores or probabilities or fold or kind or method not in {None, "venn-abers"}:
-        columns, kind = options.columns_and_kind(
-            scores=scores,
-            probabilities=probabilities,
-            score=settings["score"],
-            kind=kind,
+    rule_only = _settings_of_rules(settings, descending=descending)
+    several = scores or probabilities or fold
+    if not several and (method == "venn-abers" or (rule_only and not (method or kind))):
+        from abers.tables.fit import fit_table
+
+        if settings["by"] is not None and "fold" in settings["by"].casefold():
+            printer.warn(FOLDS_ARE_NO_GROUPS)
+        return fit_table, settings | {"increasing": not descending}
+    if rule_only:
+        msg = (
+            f"{rule_only[0]} must go with a rule of one column; got a calibrator. "
+            "Leave it out, or fit by --score and --method venn-abers."
         )
-        # A single column of margins gives a rule, which need not hold all rows in
-        # memory.
-        may_be_rule = (method or kind) in {"venn-abers", "margin", "log-odds"}
-        if fold or not may_be_rule or columns != [settings["score"]]:
-            from abers.tables.calibrators import fit_calibrator
+        raise InvalidParameter(msg)
+    if not several and method in {None, "stacked"}:
+        from abers.tables.fit import fit_column
 
-            _refuse_settings_of_rules(settings, descending=descending)
-            kept = ("label", "pos_label", "weight", "drop_missing", "dialect")
-            chosen = {name: settings[name] for name in kept}
-            chosen |= {"columns": columns, "kind": kind, "method": method, "fold": fold}
-            return fit_calibrator, chosen
-    from abers.tables.fit import fit_table
+        for name in ("by", "holdout", "keep_diagram", "minimum"):
+            del settings[name]
+        return fit_column, settings | {"kind": kind, "stack": method == "stacked"}
+    from abers.tables.calibrators import fit_calibrator
 
-    if settings["by"] is not None and "fold" in settings["by"].casefold():
-        printer.warn(FOLDS_ARE_NO_GROUPS)
-    return fit_table, settings | {"increasing": not descending}
+    if settings["count"] is not None or settings["positives"] is not None:
+        msg = (
+            "--count must go with a rule, or with --score and --method stacked; got "
+            "another calibrator. Leave it out."
+        )
+        raise InvalidParameter(msg)
+    score, columns = settings["score"], None
+    if scores or probabilities or score:
+        columns, kind = options.columns_and_kind(
+            scores=scores, probabilities=probabilities, score=score, kind=kind
+        )
+    kept = ("label", "pos_label", "weight", "drop_missing", "dialect")
+    chosen = {name: settings[name] for name in kept}
+    chosen |= {"columns": columns, "kind": kind, "method": method, "fold": fold}
+    return fit_calibrator, chosen
 
 
-def _refuse_settings_of_rules(settings: dict[str, Any], *, descending: bool) -> None:
-    """Raise for options that apply only to the rule of a single column."""
+def _settings_of_rules(settings: dict[str, Any], *, descending: bool) -> list[str]:
+    """Return the options that apply only to the rule of a single column."""
     given = {
         "--by": settings["by"] is not None,
-        "--count": settings["count"] is not None,
         "--descending": descending,
         "--holdout": settings["holdout"] > 0,
         "--keep-diagram": settings["keep_diagram"],
     }
-    if wrong := [name for name, is_given in given.items() if is_given]:
-        msg = (
-            f"{wrong[0]} must go with a rule of one column; got a calibrator. Leave "
-            "it out, or fit by --score and --method venn-abers."
-        )
-        raise InvalidParameter(msg)
+    return [name for name, is_given in given.items() if is_given]
 
 
 def _facts_of_calibrator(fitted: CalibratorFit) -> dict[str, Any]:
@@ -237,7 +234,10 @@ def _lines_of_calibrator(fitted: CalibratorFit) -> list[tuple[str, str]]:
     from abers.core.stacked import shown_weights
 
     made = fitted.calibrator
-    counts = ", ".join(f"{n:,} {name}" for name, n in fitted.n_by_class.items())
+    by_class = fitted.n_by_class
+    if list(by_class) == [0, 1]:
+        by_class = dict(zip(("negative", "positive"), by_class.values(), strict=True))
+    counts = ", ".join(f"{printer.number(n)} {name}" for name, n in by_class.items())
     lines = [("method", fitted.method), ("rows", f"{fitted.n_fitted:,} ({counts})")]
     if fitted.n_missing:
         lines.append(("dropped", printer.dropped(fitted.n_missing)))
@@ -247,16 +247,30 @@ def _lines_of_calibrator(fitted: CalibratorFit) -> list[tuple[str, str]]:
     return lines
 
 
-def _warnings(fitted: Fit) -> list[str]:
+def _warnings_of_calibrator(fitted: CalibratorFit) -> list[str]:
+    """Return warnings about few rows of one of two classes."""
+    if fitted.calibrator.pos_label is None:
+        return []
+    negatives, positives = fitted.n_by_class.values()
+    return _few(negatives, positives, "its probabilities are uncertain")
+
+
+def _few(negatives: float, positives: float, what: str) -> list[str]:
     texts = []
-    negatives = fitted.total_weight - fitted.n_positives
-    for name, n in (("positive", fitted.n_positives), ("negative", negatives)):
+    for name, n in (("positive", positives), ("negative", negatives)):
         if n < FEW_LABELS:
             there, rows = ("there is", "row") if n == 1 else ("there are", "rows")
             texts.append(
                 f"{there} only {printer.number(n)} {name} {rows}; below {FEW_LABELS} "
-                "the bounds are wide."
+                f"{what}."
             )
+    return texts
+
+
+def _warnings(fitted: Fit) -> list[str]:
+    """Return warnings about few rows."""
+    negatives = fitted.total_weight - fitted.n_positives
+    texts = _few(negatives, fitted.n_positives, "the bounds are wide")
     error = _expected_error(fitted)
     if error is not None and error > LARGEST_ECE:
         texts.append(

@@ -160,6 +160,24 @@ temp = click.option(
 )
 force = click.option("--force", is_flag=True, help="Overwrite an existing file.")
 json = click.option("--json", is_flag=True, help="Print the result as JSON.")
+counts = together(
+    click.option(
+        "--count",
+        metavar="COLUMN",
+        help="Column of rows at each score, for counted data.",
+    ),
+    click.option(
+        "--positives",
+        metavar="COLUMN",
+        help="Column of positives at each score, for counted data.",
+    ),
+)
+memory = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=lambda _context, _option, size: size and as_bytes(size),
+    help="Memory limit (default: 1GB, or half of the container's if that is less).",
+)
 page = together(
     click.option("--html", metavar="FILE", type=FILE, help="HTML page to write."),
     click.option("--title", metavar="TEXT", help="Heading of the page."),

@@ -366,6 +366,7 @@ OWN_TAGS: dict[str, Callable[[Any], bool]] = {
     "abers:prior": is_rate,
     "abers:score": _is_text,
     "abers:training-fingerprint": _is_text,
+    "abers:weight": _is_text,
 }
 
 

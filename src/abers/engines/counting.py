@@ -48,6 +48,12 @@ from abers.core.units import Magnitudes, scale_for
 from abers.engines.messages import checksum, from_bytes, holds, to_bytes
 from abers.errors import AbersError, InvalidData, InvalidParameter, MissingExtra
 from abers.storage.fingerprint import Fingerprint
+from abers.tables.collector import (
+    CalibrationRows,
+    calibration_rows,
+    own_tags,
+    with_fitted_rows,
+)
 from abers.tables.columns import (
     ABSENT,
     USUAL_PAIRS,
@@ -60,13 +66,7 @@ from abers.tables.columns import (
     rows_by_code,
 )
 from abers.tables.files import Batch, listed
-from abers.tables.fit import (
-    CalibrationRows,
-    Fit,
-    calibration_rows,
-    own_tags,
-    with_fitted_rows,
-)
+from abers.tables.fit import Fit
 from abers.tables.rows import ALLOWED, RowReader, check_counts
 from abers.validation import LARGEST_EXACT_INTEGER
 

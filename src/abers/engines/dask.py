@@ -41,9 +41,8 @@ from abers.engines.counting import (  # noqa: E402
     added_up,
     as_diagram,
 )
-from abers.tables.columns import filled  # noqa: E402
+from abers.tables.columns import check_tags, filled  # noqa: E402
 from abers.tables.files import listed  # noqa: E402
-from abers.tables.fit import check_tags  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

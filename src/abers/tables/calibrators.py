@@ -23,6 +23,7 @@ from abers.tables.columns import (
     Groups,
     Labels,
     Numbers,
+    check_tags,
     column,
 )
 from abers.tables.files import InputTable, Scratch, listed
@@ -59,7 +60,7 @@ class CalibratorFit:
     n_rows, n_missing, n_fitted : int
         Rows of the table, those left out because of missing values, and the others.
     n_by_class : dict
-        How many rows each class has.
+        How many rows each class has; of diagrams, the weight of each.
     notes : tuple of str
         How columns and labels were interpreted, where that is not obvious.
     metadata : dict
@@ -71,7 +72,7 @@ class CalibratorFit:
     n_rows: int
     n_missing: int
     n_fitted: int
-    n_by_class: dict[Any, int]
+    n_by_class: dict[Any, float]
     notes: tuple[str, ...]
     metadata: dict[str, Any]
 
@@ -123,8 +124,6 @@ def fit_calibrator(
     CalibratorFit
         The calibrator, with facts about its fit.
     """
-    from abers.tables.fit import check_tags
-
     if method is not None:
         validation.check_choice(method, METHODS, "method")
         _check_method(method, fold)
@@ -167,7 +166,7 @@ def _is_one(sample: Sample) -> bool:
 def load_sample(
     files: StrPath | Sequence[StrPath],
     *,
-    columns: Sequence[str],
+    columns: Sequence[str] | None,
     kind: str | None = None,
     label: str | None = None,
     pos_label: str | None = None,
@@ -181,16 +180,19 @@ def load_sample(
 ) -> Sample:
     """Read one or several columns of scores, and labels, all rows, into memory.
 
-    `columns` are names or patterns: one for two classes, else one per class. A column
-    whose name ends with a label belongs to that class; if no name does, they belong to
-    the classes in ascending order. `kind` says what they hold. Without it, they hold
-    probabilities if all rows look like probabilities, else margins. Messages say that
-    rows are for the `purpose`; the other options are those of `fit_table`.
+    `columns` are names or patterns: one for two classes, else one per class; None is
+    the usual column of scores. A column whose name ends with a label belongs to that
+    class; if no name does, they belong to the classes in ascending order. `kind` says
+    what they hold. Without it, they hold probabilities if all rows look like
+    probabilities, else margins. Messages say that rows are for the `purpose`; the other
+    options are those of `fit_table`.
     """
     if kind is not None:
         validation.check_choice(kind, KINDS, "kind")
     with Scratch(temp) as scratch:
         table = InputTable(files, scratch, dialect)
+        if columns is None:
+            columns = [column(table, None, "score")]
         names = matching_columns(table, columns)
         roles = _roles(table, names, kind, label, pos_label)
         roles |= find_roles(table, {"weight": weight})

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from abers.core.fitted import RESERVED
-from abers.errors import AbersError, InvalidData
+from abers.errors import AbersError, InvalidData, InvalidParameter
 from abers.tables.files import FORMATS, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,7 @@ USUAL = {
 SCORE_TAG, GROUP_TAG = RESERVED + "score", RESERVED + "by"
 LABEL_TAG, POS_LABEL_TAG = RESERVED + "label", RESERVED + "pos-label"
 NEG_LABELS_TAG = RESERVED + "neg-labels"
+WEIGHT_TAG = RESERVED + "weight"
 ID_TAG = RESERVED + "id"
 MISSING = "^(na|n/a|nan|null|none)?$"  # in place of a number
 BOOLEANS = {"true": True, "false": False}
@@ -116,6 +117,13 @@ def _is_numeral(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def check_tags(metadata: Mapping[str, Any] | None) -> None:
+    """Raise for tags that look like our own."""
+    if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
+        msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
+        raise InvalidParameter(msg)
 
 
 class Allowed(NamedTuple):

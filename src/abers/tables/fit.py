@@ -2,63 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from abers import validation
+from abers.choices import ScoreKind
 from abers.core.auc import RunningAuc, mann_whitney_of_classes
-from abers.core.blocks import WeightedRows, fit_rule_from_parts
+from abers.core.blocks import fit_rule_from_parts
 from abers.core.diagram import Diagram, sorted_classes
 from abers.core.fit import (
     rule_of_classes,
     rule_of_diagram,
     warn_of_inverted_rule,
 )
-from abers.core.fitted import RESERVED
 from abers.core.own_weight import with_diagram
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet, warn_of_inverted_groups
-from abers.core.units import Magnitudes, magnitudes, scale_for
 from abers.errors import InvalidData, InvalidParameter
 from abers.losses import row_losses
-from abers.storage.fingerprint import (
-    TAG as FINGERPRINT_TAG,
-    Fingerprint,
-    fingerprint_of_counts,
-    mixed,
-)
-from abers.tables.columns import (
-    GROUP_TAG,
-    LABEL_TAG,
-    SCORE_TAG,
-    Groups,
-    Labels,
-    rows_by_code,
-)
-from abers.tables.external_sort import Runs, WaitingRows, rows_per_part
-from abers.tables.files import InputTable, Scratch
+from abers.tables.collector import collected
+from abers.tables.columns import SCORE_TAG, WEIGHT_TAG, check_tags
+from abers.tables.files import Scratch
 from abers.tables.memory_limit import usual_memory
-from abers.tables.rows import RowReader, check_counts, find_roles, notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from abers.tables.calibrators import CalibratorFit
+    from abers.tables.collector import Collected
     from abers.tables.files import Dialect, Progress, StrPath
-    from abers.tables.rows import KeptRows, RoleColumn
-    from abers.validation import FloatArray, IntArray
-
-    Mask = NDArray[np.bool_]
+    from abers.validation import FloatArray
 
 GIGABYTE = 10**9
-# Peak bytes per row while rows are counted, and while a rule is fitted.
-ROW_BYTES = 60
-COUNT_BYTES = 130
-DIAGRAM_BYTES = 24  # of each score: itself, negatives and positives
+TAKEN_FOR = {
+    "probability": "The scores are taken for probabilities; --kind overrides that.",
+    "margin": "The scores are taken for margins; --kind overrides that.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +123,30 @@ class Fit:
             Any name; the usual extension is `.abers`.
         """
         self.rule.save(path, self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A diagram, and facts about the rows that it counts.
+
+    Attributes
+    ----------
+    diagram : Diagram
+        Counts per distinct score.
+    n_rows, n_missing : int
+        Rows of the tables, and those left out because of missing values; of diagrams
+        that were added up, what they count.
+    metadata : dict
+        Tags to save with it: the columns, and how labels were read.
+    notes : tuple of str
+        How labels other than 0 and 1 were interpreted.
+    """
+
+    diagram: Diagram
+    n_rows: int
+    n_missing: int
+    metadata: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def fit_table(
@@ -238,356 +243,206 @@ def fit_table(
     if memory is None:
         memory = usual_memory(GIGABYTE)
     _check_options(holdout, memory, metadata)
-    named = {"score": score, "weight": weight, "group": by}
-    named |= {"count": count, "positives": positives, "label": label}
-    check_counts(named)
-    if count is not None:
-        del named["label"]  # or one would be searched for
     with Scratch(temp) as scratch:
-        table = InputTable(files, scratch, dialect)
-        roles = find_roles(table, named, pos_label=pos_label)
-        reader = RowReader(
-            table, roles, purpose="fit", drop_missing=drop_missing, progress=progress
+        read = collected(
+            files,
+            scratch,
+            memory=memory,
+            score=score,
+            label=label,
+            pos_label=pos_label,
+            weight=weight,
+            count=count,
+            positives=positives,
+            by=by,
+            holdout=holdout,
+            drop_missing=drop_missing,
+            dialect=dialect,
+            progress=progress,
         )
-        read = _collected(reader, holdout, memory, scratch)
-        groups = roles.get("group")
-        names = groups.names if isinstance(groups, Groups) else None
-        rule, auc, scale = _fitted(
+        return _fit_of(
             read,
-            names,
+            metadata,
             minimum=minimum,
-            increasing=increasing,
+            increasing=validation.as_flag(increasing, "increasing"),
             keep_diagram=validation.as_flag(keep_diagram, "keep_diagram"),
-            # The variance of weights within a cell is not collected.
-            has_cells=weight is None,
         )
-        held_out = _evaluated(rule, read.held, names) if read.n_held_out else None
-    tags = own_tags(roles, read.fingerprint)
+
+
+def fit_column(
+    files: StrPath | Sequence[StrPath],
+    *,
+    stack: bool = False,
+    kind: ScoreKind | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    memory: int | None = None,
+    temp: StrPath | None = None,
+    **reading: Any,
+) -> Fit | CalibratorFit:
+    """Fit a stacked calibrator to a column of probabilities, a rule to other scores.
+
+    Parameters
+    ----------
+    files : path-like or sequence of path-like
+        As for `fit_table`.
+    stack : bool, default=False
+        Whether to stack other scores than probabilities, too.
+    kind : {"probability", "log-odds", "margin"}, default=None
+        What the scores are; None: probabilities, if all lie between 0 and 1, else
+        margins.
+    metadata : mapping, default=None
+        Tags to save with what is fitted.
+    memory : int, default=None
+        As for `fit_table`. What is stacked must fit into it.
+    temp : path-like, default=None
+        As for `fit_table`.
+    **reading
+        The columns, the dialect and so on, as for `fit_table`.
+
+    Returns
+    -------
+    Fit or CalibratorFit
+        What was fitted, with facts about its fit.
+    """
+    if kind is not None:
+        validation.check_choice(kind, get_args(ScoreKind), "kind")
+    memory = usual_memory(GIGABYTE) if memory is None else memory
+    _check_options(0.0, memory, metadata)
+    with Scratch(temp) as scratch:
+        read = collected(files, scratch, memory=memory, **reading)
+        if kind is None:
+            kind = "probability" if read.kept.are_probabilities else "margin"
+            note = TAKEN_FOR[kind] if stack or kind == "probability" else None
+            read.notes += () if note is None else (note,)
+        if not stack and kind != "probability":
+            return _fit_of(read, metadata)
+        return _stacked_of(read, kind, metadata)
+
+
+def count_table(
+    files: StrPath | Sequence[StrPath],
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    memory: int | None = None,
+    temp: StrPath | None = None,
+    **reading: Any,
+) -> Count:
+    """Count tables to a diagram, or add diagrams up.
+
+    Parameters
+    ----------
+    files : path-like or sequence of path-like
+        As for `fit_table`.
+    metadata : mapping, default=None
+        Tags to save with the diagram.
+    memory : int, default=None
+        As for `fit_table`; the diagram itself needs memory in addition.
+    temp : path-like, default=None
+        As for `fit_table`.
+    **reading
+        The columns, the dialect and so on, as for `fit_table`.
+
+    Returns
+    -------
+    Count
+        The diagram, with facts about its rows.
+    """
+    memory = usual_memory(GIGABYTE) if memory is None else memory
+    _check_options(0.0, memory, metadata)
+    with Scratch(temp) as scratch:
+        read = collected(files, scratch, memory=memory, **reading)
+        read.kept.count()
+        diagram = Diagram.sum(read.kept.parts())
+    weight = {} if read.weight is None else {WEIGHT_TAG: read.weight}
+    return Count(
+        diagram=diagram,
+        n_rows=read.n_rows,
+        n_missing=read.n_missing,
+        metadata={**(metadata or {}), **read.tags, **weight},
+        notes=read.notes,
+    )
+
+
+def _stacked_of(
+    read: Collected, kind: ScoreKind, metadata: Mapping[str, Any] | None
+) -> CalibratorFit:
+    """Stack the collected rows, all of which must fit into memory."""
+    from abers.core.stacked_fit import fit_stacked_rule, fit_stacked_rule_from_diagram
+    from abers.tables.calibrators import CalibratorFit
+
+    columns = () if read.score is None else (read.score,)
+    rows = read.kept.take_weighted_rows() if read.weight is not None else None
+    if rows is None:
+        read.kept.count()
+        if read.kept.is_on_disk:
+            msg = (
+                "a stacked calibrator must be fitted in memory; the distinct scores of "
+                f"{read.n_kept:,} rows need more than --memory. Allow more, or fit a "
+                "rule, which has no such limit, with --method venn-abers."
+            )
+            raise InvalidData(msg)
+        diagram = Diagram.sum(read.kept.parts())
+        made = fit_stacked_rule_from_diagram(diagram, kind=kind)
+    else:
+        made = fit_stacked_rule(
+            rows.scores, rows.positives > 0, kind=kind, sample_weight=rows.counts
+        )
+    return CalibratorFit(
+        calibrator=made.with_columns(columns),
+        method="stacked",
+        n_rows=read.n_rows,
+        n_missing=read.n_missing,
+        n_fitted=read.n_kept,
+        n_by_class={
+            label: int(n) if n.is_integer() else n
+            for label, n in enumerate(read.n_by_label.tolist())
+        },
+        notes=read.notes,
+        metadata={
+            **(metadata or {}),
+            **{tag: own for tag, own in read.tags.items() if tag != SCORE_TAG},
+        },
+    )
+
+
+def _fit_of(
+    read: Collected,
+    metadata: Mapping[str, Any] | None,
+    *,
+    minimum: int = 30,
+    increasing: bool = True,
+    keep_diagram: bool = False,
+) -> Fit:
+    """Fit a rule, or rules for groups, to the collected rows."""
+    rule, auc, scale = _fitted(
+        read, minimum=minimum, increasing=increasing, keep_diagram=keep_diagram
+    )
     if isinstance(rule, Rule):
         warn_of_inverted_rule(rule, auc, read.effective_sizes if scale else None)
     return Fit(
         rule=rule,
-        n_rows=reader.n_rows,
-        n_missing=reader.n_missing,
+        n_rows=read.n_rows,
+        n_missing=read.n_missing,
         n_held_out=read.n_held_out,
         n_fitted=read.n_kept,
         auc=auc if increasing else 1 - auc,
         on_disk=read.kept.is_on_disk,
-        held_out=held_out,
-        metadata=dict(metadata or {}) | tags,
-        notes=notes_of(roles),
+        held_out=_evaluated(rule, read) if read.n_held_out else None,
+        metadata=dict(metadata or {}) | read.tags,
+        notes=read.notes,
     )
-
-
-class CalibrationRows(NamedTuple):
-    """Calibration rows: single ones, or counts of equal ones."""
-
-    scores: FloatArray
-    positives: Mask | FloatArray  # labels of rows, or number of positives in counts
-    counts: FloatArray | None = None
-    groups: IntArray | None = None  # codes
-
-    @staticmethod
-    def joined(parts: Sequence[CalibrationRows]) -> CalibrationRows:
-        """Concatenate rows with the same columns."""
-        columns: Any = (
-            None if column[0] is None else np.concatenate(column)
-            for column in zip(*parts, strict=True)
-        )
-        return CalibrationRows(*columns)
-
-    def where(self, mask: Mask | IntArray) -> CalibrationRows:
-        """Return some of the rows."""
-        some: Any = (None if column is None else column[mask] for column in self)
-        return CalibrationRows(*some)
-
-    @property
-    def magnitudes(self) -> Magnitudes:
-        """What determines the scale of the weights."""
-        if self.counts is None:
-            return Magnitudes({}, 0)  # rows of weight one are whole
-        return magnitudes(self.counts, np.asarray(self.positives, np.float64))
-
-    def weighted(self) -> WeightedRows:
-        """Return the rows of all groups, each with a weight."""
-        counts = np.ones(self.scores.size) if self.counts is None else self.counts
-        return WeightedRows(self.scores, counts, np.asarray(self.positives, np.float64))
-
-    def diagram(self, scale: int) -> Diagram:
-        """Count the rows of all groups in units of 2**-scale."""
-        if self.counts is None:
-            return Diagram.from_rows(self.scores, self.positives)
-        return self.weighted().diagram(scale)
-
-
-class Collector:
-    """Diagrams of rows, one for each group.
-
-    Rows are collected until counting them would take seven eighths of the memory; then,
-    or when diagrams are requested, they are counted. Diagrams stay in memory if they
-    fit into the last eighth, as with repeated scores; otherwise they go to disk as
-    sorted runs. Diagrams of groups always stay in memory, since a rule set holds them.
-    The scale of real weights depends on all of them, so their rows are kept on disk
-    until all have been read.
-    """
-
-    def __init__(
-        self, memory: int, scratch: Scratch, *, grouped: bool, weights: str
-    ) -> None:
-        self._memory = memory
-        self._grouped = grouped
-        self._scratch = scratch
-        self._weights = weights  # their name in messages
-        self._waiting: list[CalibrationRows] = []
-        self._n_waiting = 0
-        self._magnitudes = Magnitudes()
-        self._waiting_on_disk: WaitingRows | None = None
-        self._diagrams: dict[int, list[Diagram]] = {}
-        self._runs: Runs | None = None
-
-    @property
-    def is_on_disk(self) -> bool:
-        """Whether the rows did not fit into memory."""
-        return self._runs is not None or self._waiting_on_disk is not None
-
-    def add(self, rows: CalibrationRows) -> None:
-        """Add rows."""
-        if rows.scores.size:
-            self._magnitudes += rows.magnitudes
-            self._waiting.append(rows)
-            self._n_waiting += rows.scores.size
-            cost = ROW_BYTES if rows.counts is None else COUNT_BYTES
-            if self._n_waiting * cost > self._memory * 7 // 8:
-                if self._magnitudes.whole_total is None:
-                    self._put_rows_on_disk()
-                else:
-                    self._count(self._scale())
-                    self._make_room()
-
-    def take_rows(self) -> CalibrationRows | None:
-        """Hand over all rows, if they are single rows that were not counted yet."""
-        if self._grouped or self._diagrams or self._runs or not self._waiting:
-            return None
-        return None if self._waiting[0].counts is not None else self._taken()
-
-    def count(self) -> int:
-        """Count all rows, once there are no more; return the scale of all units."""
-        scale = self._scale()
-        if self._waiting_on_disk is not None:
-            self._put_rows_on_disk()
-            for code, rows in self._waiting_on_disk.taken():
-                self._add_diagram(code, rows.diagram(scale))
-                self._make_room()
-        self._count(scale)
-        return scale
-
-    def parts(self) -> Iterator[Diagram]:
-        """Yield the diagram of all rows in ascending parts; none if it is empty."""
-        if self._runs:
-            self._spill(self._runs)
-            yield from self._runs.parts()
-        elif diagrams := [d for own in self._diagrams.values() for d in own]:
-            yield Diagram.sum(diagrams)
-
-    def by_group(self) -> dict[int, Diagram]:
-        """Return the diagram of each group, by its code."""
-        for code, own in self._diagrams.items():
-            self._diagrams[code] = [Diagram.sum(own)]
-        return {code: own[0] for code, own in self._diagrams.items()}
-
-    def _scale(self) -> int:
-        """Return the scale of the weights so far, or raise."""
-        return scale_for(self._magnitudes, self._weights)
-
-    def _count(self, scale: int) -> None:
-        """Count the rows that are in memory."""
-        for code, rows in self._taken_by_group():
-            self._add_diagram(code, rows.diagram(scale))
-
-    def _put_rows_on_disk(self) -> None:
-        if self._waiting_on_disk is None:
-            self._waiting_on_disk = WaitingRows(self._new_folder())
-        for code, rows in self._taken_by_group():
-            self._waiting_on_disk.add(code, rows.weighted())
-
-    def _add_diagram(self, code: int, diagram: Diagram) -> None:
-        if diagram.scores.size:  # all weights may be negligible next to other rows'
-            self._diagrams.setdefault(code, []).append(diagram)
-
-    def _taken_by_group(self) -> list[tuple[int, CalibrationRows]]:
-        if not self._waiting:
-            return []
-        rows = self._taken()
-        if rows.groups is None:
-            return [(0, rows)]
-        return [(code, rows.where(own)) for code, own in rows_by_code(rows.groups)]
-
-    def _taken(self) -> CalibrationRows:
-        """Return the uncounted rows, and forget them."""
-        rows = CalibrationRows.joined(self._waiting)
-        self._waiting, self._n_waiting = [], 0
-        return rows
-
-    def _make_room(self) -> None:
-        size = sum(d.scores.size for own in self._diagrams.values() for d in own)
-        if self._grouped or size * DIAGRAM_BYTES <= self._memory // 8:
-            return
-        if self._runs is None:
-            self._runs = Runs(self._new_folder(), rows_per_part(self._memory))
-        self._spill(self._runs)
-
-    def _new_folder(self) -> Path:
-        folder = self._scratch.new_path()
-        folder.mkdir()
-        return folder
-
-    def _spill(self, runs: Runs) -> None:
-        for diagram in self._diagrams.pop(0, []):
-            runs.add(diagram)
-
-
-@dataclass(slots=True)
-class _Collected:
-    """The result of reading all rows."""
-
-    kept: Collector
-    held: Collector
-    n_kept: int = 0
-    n_held_out: int = 0
-    fingerprint: Fingerprint = field(default_factory=Fingerprint)
-    weights: FloatArray = field(default_factory=lambda: np.zeros((2, 2)))
-
-    def weigh(self, rows: CalibrationRows) -> None:
-        """Sum weights and their squares, separately for zeros and ones."""
-        weights: Any = rows.counts
-        ones = rows.positives > 0
-        for label, own in enumerate((weights[~ones], weights[ones])):
-            self.weights[label] += own.sum(), own @ own
-
-    @property
-    def effective_sizes(self) -> tuple[float, float]:
-        """Return the effective numbers of zeros and of ones (Kish)."""
-        zeros, ones = (
-            weight / squares * weight if 0 < squares < np.inf else 0.0
-            for weight, squares in self.weights.tolist()
-        )
-        return zeros, ones
-
-
-def _collected(
-    reader: RowReader, holdout: float, memory: int, scratch: Scratch
-) -> _Collected:
-    """Read all rows once: to fit, or to evaluate the rule."""
-    share = int(memory * holdout)
-    options: Any = {
-        "grouped": "group" in reader.roles,
-        "weights": f"column {_weights_column(reader)!r}",
-    }
-    read = _Collected(
-        Collector(memory - share, scratch, **options),
-        Collector(max(1, share), scratch, **options),
-    )
-    for rows in reader:
-        row_numbers, counted_rows = calibration_rows(rows, reader.roles)
-        if holdout:
-            held = is_held_out(row_numbers, holdout)
-            read.held.add(counted_rows.where(held))
-            read.n_held_out += int(held.sum())
-            counted_rows = counted_rows.where(~held)
-        read.kept.add(counted_rows)
-        if "weight" in reader.roles:
-            read.weigh(counted_rows)
-        read.n_kept += counted_rows.scores.size
-        counted = "count" in reader.roles
-        read.fingerprint = with_fitted_rows(
-            read.fingerprint, counted_rows, counted=counted
-        )
-    if not read.n_kept:
-        why = _why_none_is_left(reader, read.n_held_out, holdout)
-        msg = f"{reader.table.name} must have rows to fit; {why}"
-        raise InvalidData(msg)
-    return read
-
-
-def calibration_rows(
-    rows: KeptRows, roles: Mapping[str, RoleColumn]
-) -> tuple[IntArray, CalibrationRows]:
-    """Return row numbers and rows; rows of weight 0 are ignored."""
-    values = rows.values
-    counts: Any = values.get("weight", values.get("count"))
-    if "label" in values:
-        ones = values["label"] == 1
-        positives = ones if counts is None else np.where(ones, counts, 0.0)
-    else:
-        positives = values["positives"]
-        if (positives > counts).any():
-            row = int((positives > counts).argmax())
-            msg = (
-                f"column {roles['positives'].column!r} must not exceed column "
-                f"{roles['count'].column!r}; got {positives[row].item()!r} of "
-                f"{counts[row].item()!r} in {rows.batch.place(int(rows.places[row]))}."
-            )
-            raise InvalidData(msg)
-    counted_rows = CalibrationRows(
-        values["score"], positives, counts, values.get("group")
-    )
-    if counts is None or counts.all():
-        return rows.row_numbers, counted_rows
-    return rows.row_numbers[counts > 0], counted_rows.where(counts > 0)
-
-
-def _why_none_is_left(reader: RowReader, n_held_out: int, holdout: float) -> str:
-    """Explain why no rows are left, and what to do."""
-    if n_held_out:
-        return f"--holdout {holdout:g} took all {n_held_out:,} of them. Hold out fewer."
-    if not reader.n_rows:
-        return "it has none."
-    if reader.n_missing == reader.n_rows:
-        return f"all its {reader.n_rows:,} rows lack a value. Fill some in."
-    return (
-        f"column {_weights_column(reader)!r} is 0 in all "
-        f"{reader.n_rows - reader.n_missing:,} of them."
-    )
-
-
-def _weights_column(reader: RowReader) -> str | None:
-    """Return the column of weights; None if all rows have the same weight."""
-    roles = reader.roles.get("weight"), reader.roles.get("count")
-    return next((role.column for role in roles if role is not None), None)
-
-
-def is_held_out(row_numbers: IntArray, share: float) -> Mask:
-    """Return a mask of held-out rows: those whose number, from 0, has a small hash."""
-    odd = np.uint64(0x9E3779B97F4A7C15)
-    hashes = mixed((row_numbers.astype(np.uint64) + np.uint64(1)) * odd)
-    return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
-
-
-def with_fitted_rows(
-    fingerprint: Fingerprint, rows: CalibrationRows, *, counted: bool
-) -> Fingerprint:
-    """Add rows to a fingerprint; a count is added as the rows it stands for."""
-    counts, positives = rows.counts, rows.positives
-    if counts is None or not counted or (counts % 1 + positives % 1).any():
-        return fingerprint.with_rows(rows.scores, positives > 0)
-    return fingerprint + fingerprint_of_counts(rows.scores, counts, positives)
 
 
 def _fitted(
-    read: _Collected,
-    names: list[Any] | None,
-    *,
-    minimum: int,
-    increasing: bool,
-    keep_diagram: bool,
-    has_cells: bool,
+    read: Collected, *, minimum: int, increasing: bool, keep_diagram: bool
 ) -> tuple[Rule | RuleSet, float, int]:
     """Fit to the collected rows, by group if groups have names, and warn about groups.
 
     Also returns the AUC, and the scale of the weights: 0 if they are whole.
     """
-    auc, collector = RunningAuc(), read.kept
-    increasing = validation.as_flag(increasing, "increasing")
+    auc, collector, names = RunningAuc(), read.kept, read.groups
+    # The variance of weights within a cell is not collected.
+    has_cells = read.weight is None
     if names is not None:
         scale = collector.count()
         diagrams = {names[code]: d for code, d in collector.by_group().items()}
@@ -615,17 +470,6 @@ def _fitted(
     return rule if has_cells else rule.with_cells(None), auc.value, scale
 
 
-def own_tags(
-    roles: Mapping[str, RoleColumn], fingerprint: Fingerprint
-) -> dict[str, str]:
-    """Return the tags that predicting and evaluating need."""
-    names = {SCORE_TAG: "score", LABEL_TAG: "label", GROUP_TAG: "group"}
-    tags = {t: roles[role].column for t, role in names.items() if role in roles}
-    if isinstance(label := roles.get("label"), Labels):
-        tags |= label.tags
-    return tags | {FINGERPRINT_TAG: fingerprint.to_text()}
-
-
 def _check_options(
     holdout: float, memory: int, metadata: Mapping[str, Any] | None
 ) -> None:
@@ -638,17 +482,9 @@ def _check_options(
     check_tags(metadata)
 
 
-def check_tags(metadata: Mapping[str, Any] | None) -> None:
-    """Raise for tags that look like our own."""
-    if reserved := [tag for tag in metadata or () if str(tag).startswith(RESERVED)]:
-        msg = f"tags must not begin with {RESERVED!r}; got {reserved[0]!r}."
-        raise InvalidParameter(msg)
-
-
-def _evaluated(
-    rule: Rule | RuleSet, held: Collector, names: list[Any] | None
-) -> HoldoutResult:
+def _evaluated(rule: Rule | RuleSet, read: Collected) -> HoldoutResult:
     """Evaluate a rule, or the rule of each group, on the held-out rows."""
+    held, names = read.held, read.groups
     held.count()
     pairs: Iterable[tuple[Rule, Diagram]]
     if isinstance(rule, RuleSet):

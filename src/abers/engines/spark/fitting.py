@@ -23,7 +23,7 @@ from abers.engines.spark.frames import (
     rows_of,
     unmeasured_batches,
 )
-from abers.tables.fit import check_tags
+from abers.tables.columns import check_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

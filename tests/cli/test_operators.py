@@ -100,10 +100,10 @@ def test_a_wrong_table_is_a_sentence(call, folder, command, text, sentence):
         (("check", "three.abers", "rows.csv", "--pos-label", "d"), "got 'd'."),
         (("predict", "three.abers", "rows.csv", "--scores", "p_a,p_b"), "got 2, 'p_a'"),
         (("predict", "three.abers", "rows.csv", "--scores", "p_a,,p_b"), "commas"),
-        (("predict", "three.abers", "rows.csv", "--loss", "brier"), "--loss must go"),
-        (("predict", "three.abers", "rows.csv", "--prior", ".5"), "--prior must go"),
+        (("predict", "three.abers", "rows.csv", "--loss", "brier"), "loss must go"),
+        (("predict", "three.abers", "rows.csv", "--prior", ".5"), "prior must go"),
         (("predict", "three.abers", "rows.csv", "--by", "kind"), "--by must go"),
-        (("check", "three.abers", "rows.csv", "--loss", "brier"), "--loss must go"),
+        (("check", "three.abers", "rows.csv", "--loss", "brier"), "loss must go"),
         (("evaluate", "three.abers", "rows.csv", "--before", "p_a"), "--before must"),
         (
             ("predict", "three.abers", "lists.parquet", "-o", "o.csv"),

@@ -108,7 +108,7 @@ def test_bounds_that_cannot_be_added_are_refused(monkeypatch):
     with pytest.raises(InvalidParameter, match="name it with by="):
         frame_bounds(rules, ["s", "g"], score="s")
     strict = frame_bounds(rule, ["s"], score="s", missing="error")
-    with pytest.raises(InvalidData, match="it is in 1 of 2 rows of a batch"):
+    with pytest.raises(InvalidData, match="null or NaN; it is in the frame"):
         strict.arrays(pa.array([1.0, None]))
     monkeypatch.setattr("abers.engines.bounds.MOST_BYTES", 10)
     with pytest.raises(InvalidParameter, match="must have at most 0 MB to be sent"):
@@ -151,7 +151,9 @@ def test_columns_and_losses_that_a_predictor_does_not_take_are_refused(tmp_path)
     present = ["a", "b", "c"]
     with pytest.raises(InvalidParameter, match="3 columns, for 3 models; got 1: 'a'"):
         frame_bounds(stacked, present, score="a")
-    with pytest.raises(InvalidParameter, match="loss must be left out for a Stacked"):
+    with pytest.raises(
+        InvalidParameter, match="loss must go with a rule; got a Stacked"
+    ):
         frame_bounds(stacked, present, score=present, loss="brier")
     with pytest.raises(InvalidType, match="rule must be a rule or a calibrator"):
         frame_bounds(abers.rules.Diagram([1], [1], [0]), present, score="a")

@@ -12,15 +12,13 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from abers import validation
-from abers.core.merging import LOSSES
-from abers.engines.counting import FRAME, check_column
+from abers.engines.counting import FRAME, FrameBatch, check_column
 from abers.errors import InvalidData, InvalidParameter
-from abers.tables.columns import SCORE_TAG, Numbers
-from abers.tables.files import Batch, listed
+from abers.tables.columns import SCORE_TAG
+from abers.tables.files import listed
 from abers.tables.predict import ON_MISSING
 from abers.tables.predictors import AddedColumns, Shape, group_column, is_rule
 
@@ -60,27 +58,16 @@ class FrameBounds:
         """Return the new columns, null where a score is missing."""
         named = dict(zip(self.columns, columns, strict=True))
         rows = pa.record_batch([*named.values()], names=[*named])
-        batch = Batch(rows, FRAME, 1, 0)
+        batch = FrameBatch(rows, FRAME, 1, 0)
         # Per call: threads share this object, and readers of groups have state.
         added = AddedColumns(self.predictor, loss=self.loss)
         added.read(self.scores, self.by)
-        arrays = added.arrays_of(batch)
-        if self.missing == "error" and added.counts.n_missing:
-            raise self._missing_scores(batch)
+        arrays = added.arrays_of(batch, is_complete=self.missing == "error")
         return arrays[: len(self.names)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         predictor, *others = (getattr(self, field.name) for field in fields(self))
         return _arrived, (pickle.dumps(predictor), *others)
-
-    def _missing_scores(self, batch: Batch) -> InvalidData:
-        """Return the error for rows without a score."""
-        counts = ((n, np.isnan(Numbers(n).values(batch)).sum()) for n in self.scores)
-        name, count = next((name, count) for name, count in counts if count)
-        return InvalidData(
-            f"column {name!r} must not be empty, null or NaN; it is in {count} of "
-            f'{len(batch)} rows of a batch. With missing="null", such rows get null.'
-        )
 
 
 @lru_cache(maxsize=2)
@@ -105,15 +92,8 @@ def frame_bounds(
     missing: OnMissing = "null",
 ) -> FrameBounds:
     """Return what workers call; raise if the frame lacks the columns for it."""
-    validation.check_choice(loss, LOSSES, "loss")
+    shape = AddedColumns(rule, loss=loss).shape
     validation.check_choice(missing, ON_MISSING, "missing")
-    shape = Shape.of(rule)
-    if loss != "log" and not shape.is_merged:
-        msg = (
-            f"loss must be left out for a {type(rule).__name__}, whose probability is "
-            f"not merged from bounds for a loss; got {loss!r}."
-        )
-        raise InvalidParameter(msg)
     scores = _score_columns(rule, shape, score)
     for name in scores:
         check_column(name, present)

@@ -318,15 +318,16 @@ class _Frame:
         self._batches = batches
 
     def batches(self, *_: object, **__: object) -> Iterator[Batch]:
-        return (_FrameBatch(each, FRAME, 1, 0) for each in self._batches)
+        return (FrameBatch(each, FRAME, 1, 0) for each in self._batches)
 
 
-class _FrameBatch(Batch):
+class FrameBatch(Batch):
     """Rows of a frame, which have no numbers."""
 
     __slots__ = ()
 
     def place(self, _: int) -> str:
+        """Name the frame instead of a row."""
         return FRAME
 
 

@@ -83,11 +83,9 @@ def fit_rule(
     score : str
         Column of scores.
     label, weight, count, positives : str, default=None
-        As for `abers.tables.fit_table`, by their exact names.
     pos_label : object, default=None
-        As for `abers.tables.fit_table`.
     increasing : bool, default=True
-        Whether a higher score means a higher probability.
+        As for `abers.engines.spark.fit_rule`.
 
     Returns
     -------
@@ -98,8 +96,7 @@ def fit_rule(
     Warns
     -----
     InvertedScoresWarning
-        If the scores run the other way, significantly (p < 0.001); the rule is then
-        nearly flat. Real weights are not tested.
+        As there.
 
     Examples
     --------
@@ -141,15 +138,11 @@ def fit_rules(
     df : dask.dataframe.DataFrame
         The calibration rows. The named columns are read once.
     score, label, by : str
-        Columns of scores, labels and groups.
     pos_label : object, default=None
-        As for `abers.tables.fit_table`.
     weight : str, default=None
-        Column of weights.
     minimum : int, default=30
-        Smallest number of negatives and of positives for a group's own rule.
     increasing : bool, default=True
-        Whether a higher score means a higher probability.
+        As for `abers.engines.spark.fit_rules`.
 
     Returns
     -------
@@ -159,7 +152,7 @@ def fit_rules(
     Warns
     -----
     InvertedScoresWarning
-        If scores run the other way, in all groups together or in some.
+        As there.
 
     Examples
     --------
@@ -205,17 +198,12 @@ def fit_table(
     score : str
         Column of scores.
     label, by, weight, count, positives : str, default=None
-        As for `abers.tables.fit_table`, by their exact names.
     pos_label : object, default=None
-        As there.
     minimum : int, default=30
-        As there.
     increasing : bool, default=True
-        As there.
     drop_missing : bool, default=False
-        As there.
     metadata : mapping, default=None
-        As there.
+        As for `abers.tables.fit_table`; columns by their exact names.
 
     Returns
     -------

@@ -291,11 +291,12 @@ class AddedColumns:
         self._actions = actions
         self._merge = MINIMAX[loss] if self.shape.is_merged else None
         refused = {
-            "--prior": prior is not None and not is_rule(predictor),
-            "--loss": loss != "log" and self._merge is None,
+            "prior": prior is not None and not is_rule(predictor),
+            "loss": loss != "log" and self._merge is None,
         }
         for option in (name for name, is_refused in refused.items() if is_refused):
-            msg = f"{option} must go with a rule; got a calibrator. Leave it out."
+            kind = type(predictor).__name__
+            msg = f"{option} must go with a rule; got a {kind}. Leave it out."
             raise InvalidParameter(msg)
         self._rates = None if prior is None else rates_of(predictor, prior)
 
@@ -398,7 +399,6 @@ def _check_complete(scores: FloatArray, batch: Batch, name: str) -> None:
         row = int(missing.argmax())
         msg = (
             f"column {name!r} must not be empty, null or NaN; "
-            f"it is in {batch.place(row)}. Without --missing error, such rows "
-            "get empty probabilities."
+            f"it is in {batch.place(row)}. Fill it in, or say missing=null."
         )
         raise InvalidData(msg)

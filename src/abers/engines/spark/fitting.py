@@ -187,19 +187,14 @@ def fit_table(
     score : str
         Column of scores.
     label, by, weight, count, positives : str, default=None
-        As for `abers.tables.fit_table`, by their exact names.
     pos_label : str or number, default=None
-        As there.
     minimum : int, default=30
-        As there.
     increasing : bool, default=True
-        As there.
+    drop_missing : bool, default=False
+    metadata : mapping, default=None
+        As for `abers.tables.fit_table`; columns by their exact names.
     n_parts : int, default=None
         As for `fit_rule`; groups are not cut.
-    drop_missing : bool, default=False
-        As for `abers.tables.fit_table`.
-    metadata : mapping, default=None
-        As there.
 
     Returns
     -------

@@ -28,7 +28,9 @@ GUIDE = {
         *("guide", "evaluation", "gallery", "formula"),
         *("costs", "prior-shift", "changing-data"),
     ),
-    "Files and services": ("command-line", "production", "serving", "scaling"),
+    "Files and services": (
+        *("command-line", "production", "recipes", "serving", "scaling"),
+    ),
     "Beyond one score": ("streaming", "many-classes", "partial-orders", "regression"),
     "Background": ("moving", "paper", "paper-notes"),
 }

@@ -1,10 +1,12 @@
 """Follow sixty days by the shell, as cron would, with everything that goes wrong.
 
-`python benchmarks/monitor_sixty_days.py [seed]` prints what happened. From day 31 on
+`python benchmarks/monitor_sixty_days.py [seed]...` prints what happened. From day 31 on
 the odds are 1.8 times what they were. A monitor with full information sees each day's
 rows with their labels; the one in operation gets labels a day later, shuffled and in
-two parts, and meets a lost label, a lost file of labels, days that are exported again,
-empty days, two commands at once, and kills.
+two parts, and meets a lost label, a lost file of labels, a lost file of rows, days that
+are exported again, empty days, two commands at once, and kills. Each command begins
+anew from the file of the state. It fails if the alarm is late or early, if a command is
+silent while labels stall, or if a row or a label is lost.
 """
 
 from __future__ import annotations
@@ -25,8 +27,12 @@ from abers.online.ledger import FileFacts
 
 N_DAYS, CHANGE, ROWS, KILLS = 60, 31, 300, 200
 EMPTY, EXPORTED_AGAIN, LOST_LABELS, LOST_LABEL = (9, 23), (12, 20), 15, 5
+LOST_ROWS = 27  # a day whose labels come, but not its rows
 TWICE = 18  # a day on which two commands run at once
+DAYS_LATE = 3  # at most, after a monitor with full information
+MAX_WAIT = 600
 SETTINGS = {"alpha": 0.01, "increasing": True, "seed": 0, "score_bits": 10}
+ALARM = 3  # the exit code
 COMMAND = (sys.executable, "-m", "abers.cli", "monitor", "state.abers")
 
 
@@ -52,7 +58,8 @@ def files(folder: Path, rng: np.random.Generator) -> list[tuple]:
         days.append((scores, labels))
         ids = [f"{day}-{row}" for row in range(n)]
         rows = [f"{one},{s!r}" for one, s in zip(ids, scores.tolist(), strict=True)]
-        write(folder, f"rows-{day:02}.csv", day, ["id,score", *rows])
+        if day != LOST_ROWS:
+            write(folder, f"rows-{day:02}.csv", day, ["id,score", *rows])
         if day in EXPORTED_AGAIN:
             write(folder, f"rows-{day:02}b.csv", day, ["id,score", *rows[::-1]])
         known = [row for row in range(n) if (day, row) != (LOST_LABEL, 3)]
@@ -67,7 +74,8 @@ def files(folder: Path, rng: np.random.Generator) -> list[tuple]:
 
 def full_information(calibration: tuple, days: list[tuple]) -> int | None:
     """Return the day of the alarm if each day's labels come with its rows."""
-    monitor = FileMonitor.begin(*calibration, max_wait=600, has_ids=False, **SETTINGS)
+    settings = SETTINGS | {"max_wait": MAX_WAIT, "has_ids": False}
+    monitor = FileMonitor.begin(*calibration, **settings)
     monitor.note_calibration(FileFacts("calibration", "", ""), [])
     for day, rows in enumerate(days):
         monitor.add_rows(FileFacts(str(day), "", str(day)), *rows)
@@ -84,7 +92,9 @@ def call(folder: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def kill_some(folder: Path, rng: np.random.Generator, times: int, *names: str) -> int:
+def kill_some(
+    folder: Path, rng: np.random.Generator, times: int, usual: float, *names: str
+) -> int:
     """Start the command so often, and kill it; return how many were killed."""
     n_killed = 0
     for _ in range(times):
@@ -94,21 +104,25 @@ def kill_some(folder: Path, rng: np.random.Generator, times: int, *names: str) -
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         ) as process:
-            time.sleep(0.9 * rng.random())
+            time.sleep(usual * rng.random())
             process.kill()
         n_killed += process.returncode < 0
     return n_killed
 
 
-def follow(folder: Path, rng: np.random.Generator) -> dict:
-    """Run each day's commands; return codes, kills and the day of the alarm."""
-    seen: dict = {"codes": {}, "killed": 0, "alarm": None}
+def names_of(day: int) -> list[str]:
+    """Return the files that the command of a day is given."""
+    rows = [] if day == LOST_ROWS else [f"rows-{day:02}*.csv"]
+    has_labels = day and day - 1 != LOST_LABELS
+    return rows + ([f"labels-{day - 1:02}-*.csv"] if has_labels else [])
+
+
+def follow(folder: Path, rng: np.random.Generator, usual: float) -> dict:
+    """Run each day's commands; return codes, kills, the alarm and its sentences."""
+    seen: dict = {"codes": {}, "killed": 0, "alarm": None, "text": "", "mute": []}
     for day in range(N_DAYS):
-        kills = KILLS // N_DAYS + (day < KILLS % N_DAYS)
-        names = [f"rows-{day:02}*.csv"]
-        if day and day - 1 != LOST_LABELS:
-            names.append(f"labels-{day - 1:02}-*.csv")
-        seen["killed"] += kill_some(folder, rng, kills, *names)
+        names, kills = names_of(day), KILLS // N_DAYS + (day < KILLS % N_DAYS)
+        seen["killed"] += kill_some(folder, rng, kills, usual, *names)
         if day == TWICE:
             with subprocess.Popen(  # noqa: S603
                 [*COMMAND, *names], cwd=folder, stdout=subprocess.DEVNULL
@@ -117,43 +131,64 @@ def follow(folder: Path, rng: np.random.Generator) -> dict:
         else:
             code, text = call(folder, *names)
         seen["codes"].setdefault(code, []).append(day)
-        if code == 3 and seen["alarm"] is None:
-            seen["alarm"] = day
-            print(text)
+        is_stalled = abers.load(folder / "state.abers").stall is not None
+        if is_stalled and (code not in {1, 3, 4} or "Stalled" not in text):
+            seen["mute"].append(day)
+        if code == ALARM and seen["alarm"] is None:
+            seen["alarm"], seen["text"] = day, text
     return seen
 
 
-def main(seed: int) -> None:
-    """Print what happened."""
+def run(seed: int, folder: Path) -> tuple[str, str]:
+    """Return a line on what happened, and what the command said at the alarm."""
     rng = np.random.default_rng(seed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        calibration = draw(rng, 5_000)
-        lines = [
-            f"{s!r},{y}"
-            for s, y in zip(*map(np.ndarray.tolist, calibration), strict=True)
-        ]
-        write(folder, "calibration.csv", 0, ["score,label", *lines])
-        days = files(folder, rng)
-        start = ("--start", "calibration.csv", "--id", "id", "--max-wait", "600")
-        code, text = call(folder, *start)
-        if code:
-            raise SystemExit(text)
-        seen = follow(folder, rng)
-        size = (folder / "state.abers").stat().st_size
-        found = json.loads(call(folder, "--json")[1])
-        monitor = abers.load(folder / "state.abers")
-        n_lost = sum(len(s) for s, _ in days) - monitor.n_rows
-        print(f"alarm on day {seen['alarm']}, with full information on day", end=" ")
-        print(full_information(calibration, days))
-        print(f"killed {seen['killed']}; exit codes: ")
-        for code, when in sorted(seen["codes"].items()):
-            print(f"  {code}: days {when}")
-        print(
-            f"rows lost {n_lost}; labels used {found['n_labels']:,}, dropped", end=" "
-        )
-        print(f"{found['n_dropped']:,}, waiting {found['n_waiting']:,}; {size:,} bytes")
+    calibration = draw(rng, 5_000)
+    lines = [
+        f"{s!r},{y}" for s, y in zip(*map(np.ndarray.tolist, calibration), strict=True)
+    ]
+    write(folder, "calibration.csv", 0, ["score,label", *lines])
+    days = files(folder, rng)
+    start = ("--start", "calibration.csv", "--id", "id", "--max-wait", str(MAX_WAIT))
+    began = time.perf_counter()
+    code, text = call(folder, *start)
+    usual = time.perf_counter() - began
+    if code:
+        raise SystemExit(text)
+    seen = follow(folder, rng, usual)
+    facts = json.loads(call(folder, "--json")[1])
+    n_rows = sum(len(s) for day, (s, _) in enumerate(days) if day != LOST_ROWS)
+    n_done = facts["n_labels"] + facts["n_dropped"] + facts["n_waiting"]
+    alone = full_information(calibration, days)
+    codes = "; ".join(
+        f"{code}: {len(at)}" for code, at in sorted(seen["codes"].items())
+    )
+    size = (folder / "state.abers").stat().st_size
+    line = (
+        f"| {seed} | {seen['alarm']} | {alone} | {seen['killed']} | {codes} | "
+        f"{facts['n_labels']:,} | {facts['n_dropped']} | {size:,} |"
+    )
+    if not (
+        seen["alarm"] is not None
+        and CHANGE <= seen["alarm"] <= (alone or 0) + DAYS_LATE
+        and not seen["mute"]
+        and facts["n_rows"] == n_done == n_rows
+    ):
+        msg = f"{line}\nrows {facts['n_rows']} of {n_rows}, {n_done}; {seen['mute']}"
+        raise AssertionError(msg)
+    return line, seen["text"]
+
+
+def main(seeds: list[int]) -> None:
+    """Print a table, and what the command said at the first alarm."""
+    print("| seed | alarm on day | with full information | kills | exit codes: days |")
+    texts = []
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as name:
+            line, text = run(seed, Path(name))
+        print(line, flush=True)
+        texts.append(text)
+    print(texts[0])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 0)
+    main([int(seed) for seed in sys.argv[1:]] or [0])

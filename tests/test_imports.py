@@ -41,6 +41,13 @@ EXCEPTIONS = {
     ("evaluation.evaluate", "Evaluation.to_html", "report"),
     ("evaluation.evaluate", "Evaluation.to_markdown", "report.text"),
     ("evaluation.evaluate", "Evaluation.printout", "report.text"),
+    ("evaluation.targets", "RegressionEvaluation.to_html", "report"),
+    (
+        "evaluation.targets",
+        "RegressionEvaluation.to_markdown",
+        "report.targets_text",
+    ),
+    ("evaluation.targets", "RegressionEvaluation.printout", "report.targets_text"),
     ("comparison.result", "Comparison.to_html", "report"),
     ("online.monitor", "Monitor.plot", "plots"),
     ("core.fitted", "Stored.save", "storage.files"),

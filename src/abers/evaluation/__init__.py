@@ -41,6 +41,7 @@ _NAMES = {
     ],
     "evaluation.performance": ["PerformanceEstimate", "estimate_performance"],
     "evaluation.recalibration": ["Recalibration", "logistic_recalibration"],
+    "evaluation.targets": ["RegressionEvaluation", "evaluate_regressor"],
     "evaluation.sample_sizes": ["sample_size"],
 }
 

@@ -42,3 +42,7 @@ from abers.evaluation.recalibration import (
     logistic_recalibration as logistic_recalibration,
 )
 from abers.evaluation.sample_sizes import sample_size as sample_size
+from abers.evaluation.targets import (
+    RegressionEvaluation as RegressionEvaluation,
+    evaluate_regressor as evaluate_regressor,
+)

@@ -185,6 +185,8 @@ def _of_classifier(predictor: Any, X: Any) -> Predictions:
             "predictor must be a Rule, a RuleSet, a calibrator, a fitted classifier "
             f"with predict_proba, or None for probabilities; got {got}."
         )
+        if hasattr(predictor, "predict"):
+            msg += " Regressors are for abers.evaluation.evaluate_regressor."
         raise InvalidType(msg)
     if gives_predictions(predictor):
         predictions: Predictions = predictor.predictions(X)

@@ -14,9 +14,16 @@ if TYPE_CHECKING:
         comparison_page,
         evaluation_page,
         monitor_page,
+        regression_page,
     )
 
-__all__ = ["check_page", "comparison_page", "evaluation_page", "monitor_page"]
+__all__ = [
+    "check_page",
+    "comparison_page",
+    "evaluation_page",
+    "monitor_page",
+    "regression_page",
+]
 
 
 def __getattr__(name: str) -> Any:

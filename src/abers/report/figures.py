@@ -13,6 +13,7 @@ from abers.evaluation.classwise import MOST_BANDS
 from abers.formatting import p_value
 from abers.plots._confusion import MOST_CELLS, Confusion
 from abers.plots._panels import Panel, Panels, panels_of
+from abers.plots._targets import Targets
 from abers.plots.losses import losses_of
 from abers.plots.monitor import LedgerDisplay
 from abers.plots.svg import recoloured
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
     from abers.evaluation.bands import CalibrationBand
     from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.targets import RegressionEvaluation
     from abers.online.file_monitor import FileMonitor
     from abers.validation import FloatArray, IntArray
 
@@ -141,6 +143,17 @@ def of_comparison(comparison: Comparison) -> list[PageFigure]:
         )
         for loss, name in names.items()
     ]
+
+
+def of_regression(evaluation: RegressionEvaluation) -> PageFigure:
+    """Draw the mean target by the mean prediction, in bands."""
+    when = "" if evaluation.before_is is None else " before and after calibration"
+    return _figure(
+        Targets(evaluation.bands),
+        f"Mean target by mean prediction{when}",
+        f"Mean target by mean prediction{when}, in bands of the prediction. The means "
+        "of calibrated predictions lie on the line, within their intervals.",
+    )
 
 
 def of_monitor(monitor: FileMonitor) -> PageFigure:

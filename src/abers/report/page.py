@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from abers.errors import need
-from abers.report import check_text, comparison_text, history, text
+from abers.report import check_text, comparison_text, history, targets_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from abers.comparison import Comparison
     from abers.evaluation.check import Check
     from abers.evaluation.evaluate import Evaluation
+    from abers.evaluation.targets import RegressionEvaluation
     from abers.online.file_monitor import FileMonitor
     from abers.report.document import Document
 
@@ -59,6 +60,17 @@ def monitor_page(
     """Show the history of a monitor of files as a page."""
     described = history.document(monitor, title=title, facts=facts)
     return _page(described, {"capital": [_figures().of_monitor(monitor)]})
+
+
+def regression_page(
+    evaluation: RegressionEvaluation,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> str:
+    """Show an evaluation of a regressor as a page."""
+    described = targets_text.document(evaluation, title=title, facts=facts)
+    return _page(described, {"opening": [_figures().of_regression(evaluation)]})
 
 
 def _figures() -> Any:

@@ -2,8 +2,8 @@
 
 A cell is a curve P(label = 1 | score), a number of calibration rows, a shift of the
 scores and a rate of positives. In each run a rule is fitted, new rows come without
-labels, and what their metrics turn out to be is held against the intervals: of the
-rule's own probabilities, and of a fixed model's that are too extreme. `--write` puts
+labels, and what their metrics turn out to be is compared with the intervals: of the
+rule's own probabilities, and of a fixed model's that are overconfident. `--write` puts
 the tables into PERFORMANCE.md.
 """
 
@@ -85,7 +85,7 @@ class Result(NamedTuple):
 
 
 def model_of(curve: Curve, scores: Floats) -> Floats:
-    """Return the probabilities of a model that is too sure."""
+    """Return the probabilities of an overconfident model."""
     p = np.clip(curve(scores), 1e-3, 1 - 1e-3)
     return expit(1.7 * np.log(p / (1 - p)))
 

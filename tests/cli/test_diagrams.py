@@ -117,7 +117,9 @@ def test_diagrams_remember_how_labels_were_read(call, tmp_path):
         ("diagram rule.abers -o x", "must be a table or a diagram; it is a stacked"),
         ("diagram day-0.csv -o - --json --score score", "--json must not go with -o -"),
         ("diagram 0.abers -o 0.abers --force", "must not be what is read"),
-        ("predict 0.abers day-0.csv", "it is a diagram"),
+        ("diagram 0.abers 0.abers -o x", "must be named once; got '0.abers' again"),
+        ("predict 0.abers day-0.csv", "it is a diagram. Fit a calibrator to it, with"),
+        ("predict rule.abers day-0.csv --prior .2", "fit a rule, in a shell with --me"),
     ],
 )
 def test_what_diagrams_cannot_do_is_a_sentence(call, tmp_path, line, sentence):

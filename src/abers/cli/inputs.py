@@ -57,9 +57,12 @@ def _checked(loaded: Stored, path: str) -> Any:
     if not isinstance(loaded, Rule | RuleSet | Calibrator):
         name = "path" if path == STDIN else repr(path)
         kind = noun_of(loaded)
+        advice = f"Use it from Python: abers.load({name})."
+        if kind == "diagram":
+            advice = "Fit a calibrator to it, with abers fit."
         msg = (
-            f"{path!r} must be a rule, a rule set or a calibrator; it is a {kind}. Use "
-            f"it from Python: abers.load({name})."
+            f"{path!r} must be a rule, a rule set or a calibrator; it is a {kind}. "
+            f"{advice}"
         )
         raise InvalidParameter(msg)
     return loaded

@@ -34,7 +34,13 @@ def saved_diagrams(
             "Count it first, with abers diagram."
         )
         raise InvalidData(msg)
-    return {source.name: _loaded(source, scratch) for source in saved}
+    diagrams = {source.name: _loaded(source, scratch) for source in saved}
+    if len(diagrams) < len(saved):
+        names = [source.name for source in saved]
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"diagrams must be named once; got {twice} again."
+        raise InvalidData(msg)
+    return diagrams
 
 
 def _loaded(source: Source, scratch: Scratch) -> Diagram:

@@ -296,7 +296,10 @@ class AddedColumns:
         }
         for option in (name for name, is_refused in refused.items() if is_refused):
             kind = type(predictor).__name__
-            msg = f"{option} must go with a rule; got a {kind}. Leave it out."
+            msg = (
+                f"{option} must go with a rule; got a {kind}. Leave it out, or fit a "
+                "rule, in a shell with --method venn-abers."
+            )
             raise InvalidParameter(msg)
         self._rates = None if prior is None else rates_of(predictor, prior)
 

@@ -27,6 +27,7 @@ TAG_NAMES = {
 PRIOR_NAMES = {"abers:prior": "adjusted to base rate"}
 LEAST_P = 0.001  # the smallest p-value that is shown as a number
 LEAST_PLACES = 4  # of a loss or a difference
+LEAST_SHARE = 1e-8  # the smallest probability that is shown as a number
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -92,9 +93,15 @@ def p_value(p: float) -> str:
 
 
 def percent(p: float) -> str:
-    """Format a probability with three significant digits: 0.0123 as 1.23 %."""
+    """Format a probability with three significant digits: 0.0123 as 1.23 %.
+
+    >>> percent(0.0123), percent(2e-7), percent(3e-10)
+    ('1.23 %', '0.000020 %', '<0.000001 %')
+    """
     if not math.isfinite(p):
         return "-"
+    if 0 < p < LEAST_SHARE:
+        return "<0.000001 %"
     digits = 1 if p == 0 else max(1, 2 - math.floor(math.log10(100 * abs(p)) + 1e-9))
     return f"{100 * p:.{min(digits, 6)}f} %".replace("-", MINUS)
 

@@ -120,8 +120,8 @@ BOUNDS_ARE = (
     "grow."
 )
 MERGED = (
-    "Not guaranteed: that the single probability, merged from the bounds, is "
-    "calibrated. In practice it is close, and this page shows how close."
+    "Not guaranteed: that the single probability between the bounds is calibrated. "
+    "This page shows how close it was on these rows."
 )
 ELSEWHERE = (
     "Not guaranteed: anything about single cases, about groups that were not "

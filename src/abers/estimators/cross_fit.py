@@ -7,7 +7,6 @@ single split is a cross-fit with one pair of training and calibration rows.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -34,7 +33,12 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
 from abers import validation
 from abers.errors import InvalidData, InvalidParameter, warn
@@ -156,14 +160,14 @@ class CrossFit(MetaEstimatorMixin, BaseEstimator, ABC):
         if _routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
             return routed.estimator.fit, routed.get("splitter", {}).get("split", {})
-        fit_params, split_params = dict(params), {}
-        if "groups" in fit_params and not takes(self._inner(), "groups"):
+        inner, fit_params, split_params = self._inner(), dict(params), {}
+        if "groups" in fit_params and not has_fit_parameter(inner, "groups"):
             split_params["groups"] = fit_params.pop("groups")
             self._check_splits_groups()
-        if sample_weight is not None and takes(self._inner(), "sample_weight"):
+        if sample_weight is not None and has_fit_parameter(inner, "sample_weight"):
             fit_params["sample_weight"] = np.asarray(sample_weight)
         elif sample_weight is not None and not self._is_prefit():
-            warn_of_unweighted(self._inner(), params)
+            warn_of_unweighted(inner, params)
         return fit_params, split_params
 
 
@@ -349,6 +353,7 @@ def _as_rows(side: Any, size: int) -> IntArray | None:
         return np.empty(0, np.int64)
     if rows.dtype.kind == "b" and rows.shape == (size,):
         return np.flatnonzero(rows)
+    # From -size, which is the first row, to size - 1.
     if rows.dtype.kind in "iu" and rows.ndim == 1 and (abs(rows + 0.5) < size).all():
         return rows
     return None
@@ -419,13 +424,6 @@ def checked_weights(
     return weights
 
 
-def takes(estimator: Any, parameter: str) -> bool:
-    """Return whether training passes this parameter to the model (not if prefit)."""
-    if isinstance(estimator, FrozenEstimator):
-        return False
-    return parameter in inspect.signature(estimator.fit).parameters
-
-
 # --- warnings ---
 
 
@@ -466,7 +464,7 @@ def warn_of_unweighted(estimator: Any, params: dict[str, Any]) -> None:
     while isinstance(estimator, Pipeline):
         name, estimator = estimator.steps[-1]
         steps.append(name)
-    if steps and takes(estimator, "sample_weight"):
+    if steps and has_fit_parameter(estimator, "sample_weight"):
         parameter = "__".join((*steps, "sample_weight"))
         msg += f" Pass {parameter}=... as well, or use metadata routing."
     warn(msg)

@@ -176,6 +176,19 @@ def test_out_of_fold_scores_of_two_classes(call, tmp_path):
     assert [lower, upper] == expected.bounds([[0.3, 0.4]])[0].tolist()
 
 
+def test_a_method_reads_the_usual_column_of_scores(call, tmp_path):
+    """As a rule does, so that the best method of `abers compare` can be fitted."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"score": rng.random(100), "label": np.arange(100) % 2})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    words = ("fit", "rows.csv", "--method", "platt")
+    assert call(tmp_path, *words, "-o", "usual.abers").code == 0
+    assert call(tmp_path, *words, "--score", "score", "-o", "named.abers").code == 0
+    usual, named = (abers.load(tmp_path / f"{x}.abers") for x in ("usual", "named"))
+    assert usual == named
+    assert usual.columns == ("score",)
+
+
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [

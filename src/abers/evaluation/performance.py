@@ -15,8 +15,8 @@ of a mean of its n calibration rows, r (1 - r) / n with r = (y + 1/2) / (n + 1).
 The isotonic fit is biased as well, in two ways. It is too coarse where its blocks are
 wide and the curve is steep: so each end of the interval begins at the bounds, the lower
 or the upper one, whichever moves the metric to that side. And it is too fine where the
-curve is flat: there it sees differences that are none, and AUC looks too good. So the
-metric is computed from a coarser fit, too, whose neighbouring blocks differ
+curve is flat: there it sees differences where there are none, and AUC looks too good.
+So the metric is computed from a coarser fit, too, whose neighbouring blocks differ
 significantly, and the interval is widened to that side by the difference.
 
 Rules do not keep all their calibration rows, but count them in cells of a percent or
@@ -108,7 +108,13 @@ class PerformanceEstimate(Mapping[str, Estimate]):
         return len(self.estimates)
 
     def table(self) -> Table:
-        """Return the estimates as a table for people."""
+        """Return the estimates as a table for people.
+
+        Returns
+        -------
+        Table
+            One row per metric.
+        """
         return Table.of(
             list(self.estimates.items()),
             {
@@ -123,7 +129,13 @@ class PerformanceEstimate(Mapping[str, Estimate]):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
+        """Return everything as plain JSON types.
+
+        Returns
+        -------
+        dict
+            Infinity becomes "inf", NaN becomes None.
+        """
         plain: dict[str, Any] = as_json(self)
         return plain
 

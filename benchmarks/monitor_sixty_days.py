@@ -4,8 +4,8 @@
 the odds are 1.8 times what they were. A monitor with full information sees each day's
 rows with their labels; the one in operation gets labels a day later, shuffled and in
 two parts, and meets a lost label, a lost file of labels, a lost file of rows, days that
-are exported again, empty days, two commands at once, and kills. Each command begins
-anew from the file of the state. It fails if the alarm is late or early, if a command is
+are exported again, empty days, two commands at once, and kills. Each command starts
+from the file of the state. It fails if the alarm is late or early, if a command is
 silent while labels stall, or if a row or a label is lost.
 """
 

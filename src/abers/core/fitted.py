@@ -173,11 +173,6 @@ def contents_of(thing: Stored) -> Contents:
     return thing._contents()
 
 
-def made_of(kind: type[S], contents: Contents) -> S:
-    """Make an object from contents; raise if no fit can have made them."""
-    return restored(kind, _without_flaw(kind, contents))
-
-
 def restored(kind: type[S], contents: Contents) -> S:
     """Make an object from contents that were already checked."""
     made = kind.__new__(kind)

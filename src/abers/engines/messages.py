@@ -28,7 +28,7 @@ import numpy as np
 
 from abers.core.blocks import Piece, Summary, WeightedRows
 from abers.core.diagram import Diagram
-from abers.core.fitted import Contents, Stored, contents_of, made_of
+from abers.core.fitted import Contents, Stored, contents_of
 from abers.core.rule import Rule
 from abers.errors import InvalidData
 
@@ -69,8 +69,9 @@ def from_bytes(message: Buffer, wanted: type[T]) -> T:
         if name != wanted.__name__:
             raise _refusal(wanted, f"they are those of a {name}")
         if issubclass(wanted, Stored):
-            contents = Contents(facts | {"metadata": {}}, arrays)
-            return cast("T", made_of(wanted, contents))
+            made = wanted.__new__(wanted)
+            made.__setstate__(facts | {"metadata": {}} | arrays)
+            return cast("T", made)
         return cast("Callable[..., T]", wanted)(**facts, **arrays)
     except (LookupError, TypeError, ValueError) as cause:
         if isinstance(cause, InvalidData):

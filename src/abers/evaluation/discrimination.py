@@ -147,8 +147,7 @@ def _auc(
     sizes: tuple[float, float],
 ) -> Estimate:
     among_zeros, among_ones = placements(diagram)
-    ones = np.asarray(diagram.positives, float)
-    area = float((ones * among_zeros).sum() / ones.sum()) if ones.any() else math.nan
+    area = auc_of(diagram)
     if math.isnan(area):
         return Estimate(area, area, area)
     variance = class_variance(zeros_squares, among_ones - area, sizes[0])

@@ -86,7 +86,11 @@ def test_of_many_classes_losses_are_compared():
     assert evaluation.challenger.log.difference == pytest.approx(
         -np.log(2)
     )  # 2/3 for 1/3
-    assert "The challenger is better" in evaluation.to_markdown()
+    report = evaluation.to_markdown()
+    assert "The challenger is better" in report
+    (accuracies,) = (s for s in report.split("\n") if s.startswith("| accuracy |"))
+    first = evaluation.calibration.observed_rate
+    assert accuracies == f"| accuracy | {100 * first:.1f} % | 100.0 % |  |"
 
 
 def test_a_challenger_of_other_rows_is_refused():

@@ -257,6 +257,15 @@ def test_any_number_of_panels_has_its_labels_at_the_edge(panels):
         assert ax.yaxis.get_tick_params()["labelleft"] == place.is_first_col()
 
 
+def test_panels_of_the_top_label_say_so():
+    curve = reliability_curve([0, 1], [0.2, 0.8])
+    display = Panels([Panel("a", curve)], top_label=True).plot()
+    (figure,) = display.figure_.subfigs
+    assert figure.get_supxlabel() == "probability of the most probable class"
+    assert figure.get_supylabel() == "share of rows of that class"
+    assert figure.legends[0].get_texts()[0].get_text() == figure.get_supylabel()
+
+
 def test_groups_need_axes_that_can_be_replaced():
     from matplotlib.figure import Figure
 

@@ -33,6 +33,9 @@ RARE = (1e-9, 0.4)  # if the highest is in this range, the axes are shortened
 EDGE = 1.02  # times the limit: the end of the axes
 PREDICTED = "predicted probability"
 OBSERVED = "observed rate"
+# The same for the top label, the most probable of several classes.
+CONFIDENCE = "probability of the most probable class"
+RIGHT = "share of rows of that class"
 
 BINS = 40
 TOP, BOTTOM = -0.05, -0.21  # of the strip, in units of the curve's height

@@ -52,6 +52,8 @@ class Panels(_base.Picture):
         Number of groups or classes without a panel.
     what : str, default="groups"
         Plural noun for the remark.
+    top_label : bool, default=False
+        Whether the probabilities are those of the most probable of several classes.
 
     Attributes
     ----------
@@ -67,11 +69,17 @@ class Panels(_base.Picture):
     lines_: list[Line2D]
 
     def __init__(
-        self, panels: Sequence[Panel], *, left_out: int = 0, what: str = "groups"
+        self,
+        panels: Sequence[Panel],
+        *,
+        left_out: int = 0,
+        what: str = "groups",
+        top_label: bool = False,
     ) -> None:
         self.panels = panels
         self.left_out = left_out
         self.what = what
+        self.top_label = top_label
 
     @property
     def size(self) -> tuple[float, float]:
@@ -104,10 +112,13 @@ class Panels(_base.Picture):
                 labelbottom=place + columns >= len(panels),
             )
             axes.tick_params(which="minor", labelleft=place % columns == 0)
-        subfigure.supylabel(_curves.OBSERVED, color=look.ink)
-        text = _curves.predicted(curves, limit)
+        observed, text = _curves.OBSERVED, _curves.predicted(curves, limit)
+        if self.top_label:
+            observed, text = _curves.RIGHT, _curves.CONFIDENCE
+        subfigure.supylabel(observed, color=look.ink)
         text = _style.fitted(text, width) + _style.fitted(self._remark(), width)
         subfigure.supxlabel(text, color=look.ink)
+        entries[0] = entries[0][0], observed
         _style.legend(subfigure, entries, look, loc="outside upper left")
 
     def _remark(self) -> str:

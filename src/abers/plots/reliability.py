@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 # The strips of two curves, one above the other.
 _MIDDLE = (_curves.TOP + _curves.BOTTOM) / 2
 SPANS = ((_MIDDLE + 0.01, _curves.TOP), (_curves.BOTTOM, _MIDDLE - 0.01))
-CONFIDENCE = "probability of the most probable class"
-RIGHT = "share of rows of that class"
 
 
 class ReliabilityDisplay(_base.Display):
@@ -281,8 +279,9 @@ class ReliabilityDisplay(_base.Display):
             heights = [np.asarray(bins) for bins in self.histograms]
         limit = _curves.limit_of(curves, heights)
         diagonal = _curves.frame(ax, look, limit)
-        observed = RIGHT if self.top_label else _curves.OBSERVED
-        across = CONFIDENCE if self.top_label else _curves.predicted(curves, limit)
+        observed, across = _curves.OBSERVED, _curves.predicted(curves, limit)
+        if self.top_label:
+            observed, across = _curves.RIGHT, _curves.CONFIDENCE
         width = _style.width_of(ax.figure)
         ax.set(xlabel=_style.fitted(across, width), ylabel=observed)
         entries: Entries = [(diagonal, "calibrated")]

@@ -101,7 +101,7 @@ def of_groups(evaluation: Evaluation) -> list[PageFigure]:
     left_out = len(evaluation.groups) - len(panels)
     return [
         _figure(
-            Panels(panels, left_out=left_out),
+            Panels(panels, left_out=left_out, top_label=_is_top_label(evaluation)),
             "Reliability by group",
             f"{_observed_by_predicted(evaluation)} in each group, in the order of the "
             f"table{', the first twelve' if left_out else ''}. Where many points in a "
@@ -121,7 +121,7 @@ def of_challenger(evaluation: Evaluation) -> list[PageFigure]:
     ]
     return [
         _figure(
-            Panels(panels, what="predictors"),
+            Panels(panels, what="predictors", top_label=_is_top_label(evaluation)),
             "Reliability of champion and challenger",
             f"{_observed_by_predicted(evaluation)} of both, each with the band in "
             "which the curve would lie if its probabilities were calibrated.",
@@ -181,8 +181,12 @@ def of_monitor(monitor: FileMonitor) -> PageFigure:
     return _figure(display, "Capital of each test after each file", sentence)
 
 
+def _is_top_label(evaluation: Evaluation) -> bool:
+    return evaluation.n_positives is None
+
+
 def _observed_by_predicted(evaluation: Evaluation) -> str:
-    if evaluation.n_positives is None:
+    if _is_top_label(evaluation):
         return "How often the most probable class is right, by its probability,"
     return "Observed rate by predicted probability"
 
@@ -191,7 +195,7 @@ def _reliability(evaluation: Evaluation) -> PageFigure:
     """Draw the reliability diagram, before and after."""
     calibration = evaluation.calibration
     before, after = calibration.before, calibration.after
-    is_top_label = evaluation.n_positives is None
+    is_top_label = _is_top_label(evaluation)
     when = "" if before is None else " before and after calibration"
     both = [each for each in (before, after) if each is not None]
     return _figure(

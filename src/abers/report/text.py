@@ -729,19 +729,19 @@ def challenger_table(evaluation: Evaluation, challenger: Challenger) -> Table:
         ]
         for name, it in changes.items()
     ]
-    columns = [e.calibration.after for e in (evaluation, challenger.evaluation)]
+    columns = [e.calibration for e in (evaluation, challenger.evaluation)]
     alone: Writers = {
-        _mean_name(evaluation): lambda c: percent(c.mean_prediction),
-        _error_name(evaluation): lambda c: cost(c.calibration_error),
+        _rate_name(evaluation): lambda c: percent(c.observed_rate),
+        _mean_name(evaluation): lambda c: percent(c.after.mean_prediction),
+        _error_name(evaluation): lambda c: cost(c.after.calibration_error),
         "slope": lambda c: plus_minus(
-            c.recalibration.slope, c.recalibration.slope_error
+            c.after.recalibration.slope, c.after.recalibration.slope_error
         ),
-        "calibration test, p": lambda c: p_value(c.test.p_value),
+        "calibration test, p": lambda c: p_value(c.after.test.p_value),
     }
     rows += [[name, *map(write, columns), ""] for name, write in alone.items()]
-    rate = f"{_rate_name(evaluation)} {percent(evaluation.calibration.observed_rate)}"
     head = ["", "champion", "challenger", "difference"]
-    return Table(f"Two predictors of the same rows; {rate}", head, rows)
+    return Table("Two predictors of the same rows", head, rows)
 
 
 def band_table(evaluation: Evaluation) -> Table:

@@ -83,9 +83,11 @@ def fit_rule(
     score : str
         Column of scores.
     label, weight, count, positives : str, default=None
-    pos_label : object, default=None
-    increasing : bool, default=True
         As for `abers.engines.spark.fit_rule`.
+    pos_label : object, default=None
+        As there.
+    increasing : bool, default=True
+        As there.
 
     Returns
     -------
@@ -138,11 +140,15 @@ def fit_rules(
     df : dask.dataframe.DataFrame
         The calibration rows. The named columns are read once.
     score, label, by : str
-    pos_label : object, default=None
-    weight : str, default=None
-    minimum : int, default=30
-    increasing : bool, default=True
         As for `abers.engines.spark.fit_rules`.
+    pos_label : object, default=None
+        As there.
+    weight : str, default=None
+        As there.
+    minimum : int, default=30
+        As there.
+    increasing : bool, default=True
+        As there.
 
     Returns
     -------
@@ -198,12 +204,17 @@ def fit_table(
     score : str
         Column of scores.
     label, by, weight, count, positives : str, default=None
-    pos_label : object, default=None
-    minimum : int, default=30
-    increasing : bool, default=True
-    drop_missing : bool, default=False
-    metadata : mapping, default=None
         As for `abers.tables.fit_table`; columns by their exact names.
+    pos_label : object, default=None
+        As there.
+    minimum : int, default=30
+        As there.
+    increasing : bool, default=True
+        As there.
+    drop_missing : bool, default=False
+        As there.
+    metadata : mapping, default=None
+        As there.
 
     Returns
     -------

@@ -187,14 +187,19 @@ def fit_table(
     score : str
         Column of scores.
     label, by, weight, count, positives : str, default=None
-    pos_label : str or number, default=None
-    minimum : int, default=30
-    increasing : bool, default=True
-    drop_missing : bool, default=False
-    metadata : mapping, default=None
         As for `abers.tables.fit_table`; columns by their exact names.
+    pos_label : str or number, default=None
+        As there.
+    minimum : int, default=30
+        As there.
+    increasing : bool, default=True
+        As there.
     n_parts : int, default=None
         As for `fit_rule`; groups are not cut.
+    drop_missing : bool, default=False
+        As for `abers.tables.fit_table`.
+    metadata : mapping, default=None
+        As there.
 
     Returns
     -------

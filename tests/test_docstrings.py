@@ -146,6 +146,18 @@ def test_headings_of_sections_are_underlined_on_the_next_line():
     assert joined == []
 
 
+def test_no_module_announces_a_drawing_that_is_not_there():
+    """A docstring that ends in a double colon has lost what follows it."""
+    package = Path(abers.__file__).parent
+    texts = {
+        path.relative_to(package).as_posix(): ast.get_docstring(
+            ast.parse(path.read_text("utf-8"))
+        )
+        for path in package.rglob("*.py")
+    }
+    assert [name for name, text in texts.items() if (text or "").endswith("::")] == []
+
+
 def begins_with_a_summary(docstring):
     summary, *rest = (docstring or "").split("\n")
     return re.fullmatch(r"\S.*\.", summary) and not (rest and rest[0].strip())

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +17,7 @@ import pytest
 import abers
 
 SOURCE = Path(abers.__file__).parent
+ARCHITECTURE = Path(__file__).parents[1] / "ARCHITECTURE.md"
 
 # A room imports from the rooms before it, and from its own. ARCHITECTURE.md draws it.
 ROOMS = (
@@ -152,8 +154,15 @@ class Face:
 
 
 def test_every_module_has_its_place_in_the_picture():
-    """A new package belongs in ROOMS here, and in the picture of ARCHITECTURE.md."""
-    assert {room(module) for module in MODULES} <= {*LEVELS, ALONE}
+    """A new package belongs in ROOMS here, and in both lists of ARCHITECTURE.md."""
+    assert {room(module) for module in MODULES} == {*LEVELS, ALONE} - {"_kernel"}
+    text = ARCHITECTURE.read_text("utf-8")
+    levels = text.split("```")[-2].split("<")
+    assert [set(re.findall(r"[a-z_]+", level)) for level in levels] == [*ROOMS]
+    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    described = {name for cell in cells for name in re.findall(r"`(\w+)/?`", cell)}
+    shown = {*LEVELS, ALONE, "kernel", "experiments"}
+    assert described == shown - {"_kernel", "_lazy", "abers"}
 
 
 def test_a_room_imports_only_from_those_before_it_and_its_own():

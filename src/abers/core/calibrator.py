@@ -25,7 +25,7 @@ from abers.core.fitted import (
     twin,
 )
 from abers.core.log_odds import refuse_impossible
-from abers.core.predictions import FitSource, Predictions, both_classes
+from abers.core.predictions import TWO, FitSource, Predictions, both_classes
 from abers.core.units import total_text
 from abers.errors import InvalidData
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from abers.core.guarantees import Guarantee
     from abers.validation import FloatArray
 
-TWO = 2
 # A tag: the rule was fitted to out-of-fold scores, by other models than the one that
 # predicts.
 OUT_OF_FOLD = "abers:out-of-fold"

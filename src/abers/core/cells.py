@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abers.core.diagram import PERCENTS, percentile_ranks, places_of
-from abers.core.fitted import is_ascending, stored
+from abers.core.fitted import SUM_TOLERANCE, is_ascending, stored
 from abers.core.units import order_free_sums, shown
 from abers.validation import LARGEST_EXACT_INTEGER
 
@@ -25,7 +25,6 @@ LEAST_OUTER_ROWS = 20  # of the outermost cell
 ROWS_FOR_FINER_CELLS = 10**6
 MOST_CELLS_OF_A_PERCENT = 10
 MOST_CUTS = 1_500  # with 2**53 rows there are fewer
-SUM_TOLERANCE = 1e-9  # relative, of sums of weights
 MOST_ROWS_ROOT = math.sqrt(LARGEST_EXACT_INTEGER)  # of as many effective rows
 # How a rule stores its cells; all arrays are empty if it has none.
 ARRAYS = {

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from abers.core import guarantees
-from abers.core.calibrator import FACTS, TWO, Calibrator, flaw_of_input
+from abers.core.calibrator import FACTS, Calibrator, flaw_of_input
 from abers.core.class_scores import rounded_log_odds
 from abers.core.curves import Beta, clip_for, expit, read_steps, softmax
 from abers.core.fitted import Contents, Layout, is_ascending, plain_total, stored
 from abers.core.log_odds import against_rest, log_odds, logarithms, within
-from abers.core.predictions import both_classes
+from abers.core.predictions import TWO, both_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -40,6 +40,7 @@ LARGEST_FLOAT = sys.float_info.max
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON would join two
 WORD = 8  # bytes; texts are padded to a multiple of it
 RESERVED = "abers:"  # prefix of our own tags
+SUM_TOLERANCE = 1e-9  # relative, of sums of rounded numbers
 DTYPES: dict[str, np.dtype[Any]] = {  # the types an array may have, by letter
     "f": np.dtype(np.float64),
     "i": np.dtype(np.int64),

@@ -2,6 +2,13 @@
 
 The rule has no table: it consists of its calibration cases, in the partial order of
 their scores. ::
+
+    rows of d scores, labels ──> equal ones pooled ──> PosetRule
+                                                           │
+             levels of the cases alone                     │  kernel/poset.hpp
+             best upper set: d <= 2                        │  kernel/upper_sweep.hpp
+             best upper set: d >= 3                        v  kernel/upper_flow.hpp
+    rows of d scores ──> levels around each ──> slices, split at averages ──> bounds
 """
 
 from __future__ import annotations

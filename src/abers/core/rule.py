@@ -11,6 +11,7 @@ from abers import validation
 from abers._kernel import Table
 from abers.core import cells as cell_counts, guarantees, merging, prior
 from abers.core.fitted import (
+    SUM_TOLERANCE,
     Contents,
     Layout,
     are_equal,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     Weight = ArrayLike | tuple[ArrayLike, ArrayLike]  # of label 0 and of label 1
 
-SUM_TOLERANCE = 1e-9  # relative, of sums of weights
 LAST_BITS = 2.0**-50  # of a probability that `mirrored` rounds once more
 
 

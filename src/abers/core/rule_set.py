@@ -23,6 +23,7 @@ from abers.core.diagram import (
 from abers.core.effective_sizes import effective_sizes
 from abers.core.fit import is_nearly_flat, mann_whitney_if_flat, rule_of_diagram
 from abers.core.fitted import (
+    SUM_TOLERANCE,
     Contents,
     Fitted,
     Layout,
@@ -46,7 +47,7 @@ from abers.core.group_names import (
 from abers.core.inverted import inverted, inverted_sentence
 from abers.core.nested import flaw_of_nested, joined, nested_letters, parted
 from abers.core.own_weight import with_diagram
-from abers.core.rule import SUM_TOLERANCE, Rule
+from abers.core.rule import Rule
 from abers.core.step_rule import bounds_by_place
 from abers.core.units import magnitudes, scale_for, total_text
 from abers.errors import (

@@ -21,7 +21,7 @@ import numpy as np
 
 from abers.choices import ScoreKind
 from abers.core import guarantees, merging
-from abers.core.calibrator import FACTS, TWO, Calibrator, flaw_of_input
+from abers.core.calibrator import FACTS, Calibrator, flaw_of_input
 from abers.core.curves import (
     Beta,
     Matrix,
@@ -32,6 +32,7 @@ from abers.core.curves import (
     softmax,
 )
 from abers.core.fitted import (
+    SUM_TOLERANCE,
     Contents,
     Layout,
     are_equal,
@@ -55,6 +56,7 @@ from abers.core.nested import (
 )
 from abers.core.pooled import PooledRule
 from abers.core.predictions import (
+    TWO,
     FitSource,
     FoldScores,
     Predictions,
@@ -78,7 +80,6 @@ if TYPE_CHECKING:
 
 KINDS = get_args(ScoreKind)
 VENN_ABERS = "venn_abers"
-SUM_TOLERANCE = 1e-9  # of weights that sum to 1
 # Log-odds against the rest are rounded to multiples of 2^-16: estimators pass logits
 # rounded to 2^-22, and few sums of these lie that close to the middle between two
 # steps.

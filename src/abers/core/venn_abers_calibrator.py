@@ -11,7 +11,7 @@ import numpy as np
 
 from abers import validation
 from abers.core import guarantees
-from abers.core.calibrator import FACTS, TWO, Calibrator, flaw_of_input
+from abers.core.calibrator import FACTS, Calibrator, flaw_of_input
 from abers.core.fitted import (
     Contents,
     Layout,
@@ -30,6 +30,7 @@ from abers.core.nested import (
     rules_as_arrays,
 )
 from abers.core.pooled import PooledRule
+from abers.core.predictions import TWO
 from abers.core.rule import Rule
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abers.core.calibrator import TWO
+from abers.core.predictions import TWO
 from abers.export.code_text import C_WORDS, c_array, c_number, doubles, filled
 from abers.validation import FUZZ, THREE_DIGITS
 

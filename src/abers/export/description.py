@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abers import validation
-from abers.core.calibrator import TWO
 from abers.core.fitted import contents_of
 from abers.core.merging import LOSSES
 from abers.core.pooled import PooledRule, in_units
+from abers.core.predictions import TWO
 from abers.core.stacked import StackedRule
 from abers.core.venn_abers_calibrator import VennAbersCalibrator
 from abers.errors import InvalidParameter, InvalidType

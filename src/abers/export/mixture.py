@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from abers.core.calibrator import TWO
 from abers.core.fitted import contents_of
+from abers.core.predictions import TWO
 from abers.core.rule import Rule
 from abers.core.rule_set import RuleSet
 from abers.core.stacked import StackedRule

@@ -22,6 +22,7 @@ import numpy as np
 from abers import _kernel, validation
 from abers.core import guarantees
 from abers.core.fitted import (
+    SUM_TOLERANCE,
     SURROGATE,
     Contents,
     Layout,
@@ -55,7 +56,6 @@ BASES: dict[str, type[Rule | OnlineVennAbers]] = {
 }
 NOTHING = {"f": np.float64, "i": np.int64, "fi": np.float64, "u": np.uint8}
 WORD = 8  # bytes
-SUM_TOLERANCE = 1e-9  # relative, of sums of bits and of weights
 SET_ASIDE = 1e-6  # bits, for periods without change; see the kernel
 
 

@@ -249,7 +249,8 @@ def served(fitted: object, loss: LossName) -> Served:
     if not isinstance(fitted, StackedRule | VennAbersCalibrator):
         msg = (
             "rule must be a Rule, a RuleSet, a StackedRule or a VennAbersCalibrator, "
-            f"which have steps; got a {type(fitted).__name__}."
+            f"which have steps; got a {type(fitted).__name__}. Fit a stacked "
+            "calibrator or a rule instead."
         )
         raise InvalidType(msg)
     if flaw := _flaw_of_size(fitted) or flaw_of_merge(fitted, loss):

@@ -296,13 +296,11 @@ SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {
     *("abers.comparison", "abers.estimators", "abers.evaluation", "abers.tables.fit"),
 }
 PREDICT = """
-import sys
+import atexit, sys
 from abers.cli import main
 sys.argv[1:] = ["predict", "rule.abers", "new"]
-try:
-    main()
-finally:
-    sys.stderr.write(" ".join(sys.modules))
+atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))
+main()
 """
 
 

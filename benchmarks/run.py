@@ -221,7 +221,10 @@ def tables(*, quick: bool) -> Iterator[str]:
     """Yield the lines of the report as they are measured."""
     rng = np.random.default_rng(2015)
     yield f"Measured {dt.datetime.now(tz=dt.UTC):%Y-%m-%d} on {_cpu()}."
+    found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    vectors = ", ".join(found) or "none"
     yield f"Python {platform.python_version()}, numpy {np.__version__}."
+    yield f"Vector instructions that numpy found: {vectors}."
     yield "\n## Targets\n"
     yield "| what | measured | target | |"
     yield "|---|---|---|---|"

@@ -296,11 +296,13 @@ SLOW_TO_LOAD = HEAVY - {"pyarrow"} | {
     *("abers.comparison", "abers.estimators", "abers.evaluation", "abers.tables.fit"),
 }
 PREDICT = """
-import atexit, sys
+import sys
 from abers.cli import main
 sys.argv[1:] = ["predict", "rule.abers", "new"]
-atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))
-main()
+try:
+    main()
+finally:
+    sys.stderr.write(" ".join(sys.modules))
 """
 
 

@@ -150,11 +150,13 @@ def test_columns_that_are_there_already_are_not_overwritten(run, files, tmp_path
 
 
 DECIDE = """
-import atexit, sys
+import sys
 from abers.cli import main
 sys.argv[1:] = "decide rule.abers new.csv --cost-fp 1 --cost-fn 2 --prior 0.2".split()
-atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))
-main()
+try:
+    main()
+finally:
+    sys.stderr.write(" ".join(sys.modules))
 """
 
 

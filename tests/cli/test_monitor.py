@@ -121,7 +121,11 @@ def test_an_alarm_is_exit_code_3_and_says_what_since_when_and_how_much(begun, ru
     answer = run(begun, *GO_ON, "one.csv", "changed.csv")
     assert answer.code == 3
     shown = " ".join(answer.out.decode().split())
-    assert "Alarm: positives are more frequent at the same score. Raised in" in shown
+    sentence = (
+        "Alarm: positives are more frequent at the same score, so probabilities are "
+        "too low. Raised in"
+    )
+    assert sentence in shown
     assert "'changed.csv'" in shown
     summary = follow(begun, run, code=3)
     alarm = next(one for one in summary["alarms"] if one["test"] == "labels")
@@ -151,6 +155,8 @@ def test_the_page_says_what_since_when_and_what_to_do_and_lists_the_files(begun,
         page.rows[place + 1 :], list(enumerate(summary["ledger"], 1))[::-1], strict=True
     ):
         counts = [line["kind"], str(line["n_rows"]), str(line["n_used"])]
+        if line["kind"] == "calibration":
+            counts[1:] = "-", "-"
         logs = [logs[0] for logs in line["log_capital"].values()]
         assert row[:5] == [f"{number}. {line['file']}", line["date"], *counts]
         assert row[5:8] == [f"{np.exp(log):,.3g}" for log in logs]

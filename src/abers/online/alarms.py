@@ -31,10 +31,20 @@ WHAT = {
     "higher": "scores are higher than before",
     "wider": "scores are more spread out than before",
     "narrower": "scores are less spread out than before",
-    "more positives": "positives are more frequent at the same score",
-    "fewer positives": "positives are less frequent at the same score",
-    "steeper": "the rate of positives rises more steeply with the score",
-    "flatter": "the rate of positives rises less steeply with the score",
+    "more positives": (
+        "positives are more frequent at the same score, so probabilities are too low"
+    ),
+    "fewer positives": (
+        "positives are less frequent at the same score, so probabilities are too high"
+    ),
+    "steeper": (
+        "the rate of positives rises more steeply with the score, so probabilities are "
+        "too close together"
+    ),
+    "flatter": (
+        "the rate of positives rises less steeply with the score, so probabilities are "
+        "too far apart"
+    ),
 }
 
 ADVICE = (

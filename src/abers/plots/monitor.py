@@ -289,7 +289,7 @@ class LedgerDisplay(MonitorDisplay):
         for line in self.lines_.values():
             line.set_drawstyle("steps-post")  # the path within a file is not kept
         ax.set(xlabel="file, and its date", xlim=(0.9, max(2, len(self.dates)) + 0.1))
-        ax.xaxis.set_major_locator(_whole_numbers())
+        ax.xaxis.set_major_locator(_whole_numbers(4))  # dates are wide
         ax.xaxis.set_major_formatter(self._number_and_date)
 
     def _entries(self) -> list[tuple[Artist, str]]:
@@ -304,10 +304,10 @@ class LedgerDisplay(MonitorDisplay):
         return f"{place:,}\n{self.dates[place - 1]}" if inside else ""
 
 
-def _whole_numbers() -> Any:
+def _whole_numbers(most: int = 6) -> Any:
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(nbins=6, integer=True)
+    return MaxNLocator(nbins=most, integer=True)
 
 
 def _power_of_ten(exponent: float, _: object = None) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from abers.online.alarms import Alarm
     from abers.online.file_monitor import FileMonitor
+    from abers.online.ledger import LedgerLine
     from abers.validation import FloatArray
 
 MOST_ALARMS = 5  # in red
@@ -134,13 +135,13 @@ def ledger_table(monitor: FileMonitor) -> Table:
         "file": lambda i: f"{i[0] + 1}. {_cell(i[1].file.name)}",
         "date": lambda i: i[1].file.date,
         "brought": lambda i: i[1].kind,
-        "rows": lambda i: f"{i[1].counts.n_rows:,}",
-        "labels used": lambda i: f"{i[1].counts.n_used:,}",
+        "rows": lambda i: _count(i[1], "n_rows"),
+        "labels used": lambda i: _count(i[1], "n_used"),
     }
     if any(line.counts.n_dropped for line in monitor.ledger):
-        columns["rows dropped"] = lambda i: f"{i[1].counts.n_dropped:,}"
+        columns["rows dropped"] = lambda i: _count(i[1], "n_dropped")
     if any(line.counts.n_protected for line in monitor.ledger):
-        columns["rows protected"] = lambda i: f"{i[1].counts.n_protected:,}"
+        columns["rows protected"] = lambda i: _count(i[1], "n_protected")
     for test in TESTS:
         columns[f"capital: {test}"] = lambda i, test=test: _capital(
             power_of_e(float(logs[test][i[0]]))
@@ -195,6 +196,11 @@ def _limit(monitor: FileMonitor) -> str:
 
 def _capital(capital: float) -> str:
     return f"{capital:,.3g}"
+
+
+def _count(line: LedgerLine, what: str) -> str:
+    """Return a count of a file; calibration rows are not of the stream."""
+    return "-" if line.kind == "calibration" else f"{getattr(line.counts, what):,}"
 
 
 def _cell(text: str) -> str:

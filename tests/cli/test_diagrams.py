@@ -100,8 +100,8 @@ def test_diagrams_remember_how_labels_were_read(call, tmp_path):
     tags = abers.load(tmp_path / "rule.abers").metadata
     assert tags["abers:pos-label"] == "lost"
     assert json.loads(tags["abers:neg-labels"]) == ["kept", "moved"]
-    said = refusal(call("fit a.abers c.abers -o x.abers"))
-    assert "the pos label of 'c.abers' is 'kept', that of 'a.abers' 'lost'" in said
+    sentence = refusal(call("fit a.abers c.abers -o x.abers"))
+    assert "the pos label of 'c.abers' is 'kept', that of 'a.abers' 'lost'" in sentence
     assert not (tmp_path / "x.abers").exists()
 
 
@@ -141,12 +141,12 @@ def test_probabilities_are_stacked_and_margins_get_a_rule(call, tmp_path):
     answer = done(call("fit all.csv --score margin -o m.abers"))
     assert "taken for" not in answer.err
     rule = abers.fit_rule(scores - 0.5, labels)
-    found = abers.load(tmp_path / "m.abers")
-    assert found == rule.with_metadata(found.metadata)
+    loaded = abers.load(tmp_path / "m.abers")
+    assert loaded == rule.with_metadata(loaded.metadata)
     done(call("fit all.csv --score margin --method stacked -o n.abers"))
-    found = abers.load(tmp_path / "n.abers")
+    loaded = abers.load(tmp_path / "n.abers")
     expected = abers.fit_stacked_rule(scores - 0.5, labels, kind="margin")
-    assert np.array_equal(found.bounds(scores), expected.bounds(scores))
+    assert np.array_equal(loaded.bounds(scores), expected.bounds(scores))
 
 
 @pytest.mark.parametrize(
@@ -163,17 +163,17 @@ def test_stacks_of_real_weights_are_those_of_python(call, tmp_path):
     done(call("fit all.csv --score score --weight weight -o w.abers"))
     s, y, w = Rows.scores, Rows.labels, Rows.weights
     expected = abers.fit_stacked_rule(s, y, sample_weight=w)
-    found = abers.load(tmp_path / "w.abers")
-    assert np.array_equal(found.probability(s), expected.probability(s))
+    loaded = abers.load(tmp_path / "w.abers")
+    assert np.array_equal(loaded.probability(s), expected.probability(s))
 
 
 def test_a_stack_that_does_not_fit_into_memory_is_refused(call, tmp_path):
     scores = np.random.default_rng(0).random(40_000)
     rows = pd.DataFrame({"score": scores, "label": scores > 0.5}).astype(float)
     rows.to_csv(tmp_path / "large.csv", index=False)
-    said = refusal(call("fit large.csv -o x.abers --memory 100kB"))
-    assert "the distinct scores of 40,000 rows need more than --memory" in said
-    assert "--method venn-abers" in said
+    sentence = refusal(call("fit large.csv -o x.abers --memory 100kB"))
+    assert "the distinct scores of 40,000 rows need more than --memory" in sentence
+    assert "--method venn-abers" in sentence
     assert not (tmp_path / "x.abers").exists()
     done(call("fit large.csv -o x.abers --memory 100kB --method venn-abers"))
 

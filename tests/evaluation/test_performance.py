@@ -69,11 +69,13 @@ def test_values_are_those_expected_by_the_isotonic_fit(rng, increasing):
         zip(scores, oracle.isotonic(sign * scores, labels.tolist()), strict=True)
     )
     pi = np.array([float(fitted[s]) for s in new])
-    found = estimate_performance(rule, new, cost_fp=1, cost_fn=3)
+    estimate = estimate_performance(rule, new, cost_fp=1, cost_fn=3)
     wanted = expected_metrics(rule.probability(new), pi, (1, 3))
-    assert {metric: found[metric].value for metric in found} == pytest.approx(wanted)
-    assert tuple(found) == METRICS
-    for value, lower, upper in found.values():
+    assert {metric: estimate[metric].value for metric in estimate} == pytest.approx(
+        wanted
+    )
+    assert tuple(estimate) == METRICS
+    for value, lower, upper in estimate.values():
         assert lower < value < upper
 
 
@@ -112,9 +114,9 @@ def covered(rng, runs, fit, new_rows, **options):
     hits = dict.fromkeys(METRICS, 0)
     for _ in range(runs):
         rule, (new, y) = fit(rng), new_rows(rng)
-        found = estimate_performance(rule, new, **options)
+        estimate = estimate_performance(rule, new, **options)
         for metric, value in realised(y, rule.probability(new)).items():
-            hits[metric] += found[metric].lower <= value <= found[metric].upper
+            hits[metric] += estimate[metric].lower <= value <= estimate[metric].upper
     return {metric: hits[metric] / runs for metric in METRICS}
 
 
@@ -190,9 +192,9 @@ def test_classifiers_and_calibrators_are_estimated_by_their_rule(rng):
     X, y = rng.normal(size=(2_000, 2)), rng.integers(0, 2, 2_000)
     model = LogisticRegression()
     classifier = abers.IVAPClassifier(model, random_state=0).fit(X, y)
-    found = estimate_performance(classifier, X)
+    estimate = estimate_performance(classifier, X)
     scores = classifier.predictions(X).by_fold[0].scores[0]
-    assert found == estimate_performance(classifier.rules_[0][0], scores)
+    assert estimate == estimate_performance(classifier.rules_[0][0], scores)
     calibrator = abers.IVAPCalibrator().fit(scores, y)
     of_calibrator = estimate_performance(calibrator, scores, metrics=METRICS[:4])
     assert of_calibrator == check(calibrator, scores).performance
@@ -200,21 +202,21 @@ def test_classifiers_and_calibrators_are_estimated_by_their_rule(rng):
 
 def test_what_cannot_be_known_is_nan(rng):
     rule = abers.fit_rule(*rows(rng, 200))
-    found = estimate_performance(rule, [0.0, 1.0], probabilities=[0.0, 0.5])
-    assert math.isnan(found["log_loss"].value)
-    assert found["brier"].lower <= found["brier"].value <= found["brier"].upper
+    estimate = estimate_performance(rule, [0.0, 1.0], probabilities=[0.0, 0.5])
+    assert math.isnan(estimate["log_loss"].value)
+    assert estimate["brier"].lower <= estimate["brier"].value <= estimate["brier"].upper
     zeros = abers.fit_rule([1, 2, 3], [0, 0, 0])
     assert math.isnan(estimate_performance(zeros, [1, 2])["auc"].upper)
-    assert "AUC" in repr(found)
-    assert found.to_dict()["estimates"]["log_loss"]["value"] is None
+    assert "AUC" in repr(estimate)
+    assert estimate.to_dict()["estimates"]["log_loss"]["value"] is None
 
 
 def test_check_without_labels_estimates_what_it_cannot_test(rng):
     rule = abers.fit_rule(*rows(rng, 1_000))
     new, y = rows(rng, 500, shift=0.2)
-    found = check(rule, new).performance
+    result = check(rule, new).performance
     whole = estimate_performance(rule, new)
-    assert dict(found) == {metric: whole[metric] for metric in METRICS[:4]}
+    assert dict(result) == {metric: whole[metric] for metric in METRICS[:4]}
     assert check(rule, new, y).performance is None
     groups = np.repeat(["a", "b"], 500)
     rules = abers.fit_rules(*rows(rng, 1_000), groups)

@@ -30,12 +30,12 @@ def fitted():
 def test_errors_and_r2_are_those_of_scikit_learn(fitted):
     X, y = rows(seed=1)
     w = np.random.default_rng(2).integers(0, 3, y.size)
-    found = evaluate_regressor(fitted, X, y, sample_weight=w)
+    evaluation = evaluate_regressor(fitted, X, y, sample_weight=w)
     p = fitted.predict(X)
     before = np.mean([model.predict(X) for model in fitted.estimators_], axis=0)
     for parts, mean, given in (
-        (found.parts_after, found.squared_error.after, p),
-        (found.parts_before, found.squared_error.before, before),
+        (evaluation.parts_after, evaluation.squared_error.after, p),
+        (evaluation.parts_before, evaluation.squared_error.before, before),
     ):
         assert mean == pytest.approx(mean_squared_error(y, given, sample_weight=w))
         assert parts.skill == pytest.approx(r2_score(y, given, sample_weight=w))
@@ -46,17 +46,17 @@ def test_errors_and_r2_are_those_of_scikit_learn(fitted):
         assert parts.miscalibration == pytest.approx(saved)
         total = parts.miscalibration - parts.discrimination + parts.uncertainty
         assert total == pytest.approx(mean)
-    assert found.n_rows == (w > 0).sum()
-    assert found.before_is == "the mean of the predictions of 5 models"
+    assert evaluation.n_rows == (w > 0).sum()
+    assert evaluation.before_is == "the mean of the predictions of 5 models"
 
 
 def test_bands_hold_all_rows_and_have_the_intervals_of_their_means():
     y = [Fraction(n) for n in (1, 3, 2, 8, 4, 6)]
     p = [1, 1, 2, 2, 5, 5]
-    found = evaluate_regressor(None, p, [float(x) for x in y], bands=[1.5, 3])
-    assert [band.n_rows for band in found.bands] == [2, 2, 2]
+    evaluation = evaluate_regressor(None, p, [float(x) for x in y], bands=[1.5, 3])
+    assert [band.n_rows for band in evaluation.bands] == [2, 2, 2]
     for band, (first, second) in zip(
-        found.bands, ((0, 1), (2, 3), (4, 5)), strict=True
+        evaluation.bands, ((0, 1), (2, 3), (4, 5)), strict=True
     ):
         mean = (y[first] + y[second]) / 2
         # Of two residuals, the standard error is half of their distance.
@@ -64,7 +64,7 @@ def test_bands_hold_all_rows_and_have_the_intervals_of_their_means():
         target = band.mean_target
         assert target.value == mean
         assert target.upper - target.value == pytest.approx(1.959964 * error)
-    assert [band.agrees for band in found.bands] == [True, True, True]
+    assert [band.agrees for band in evaluation.bands] == [True, True, True]
     off = evaluate_regressor(None, [9, 9, 9, 9], [1.0, 2, 1, 2])
     assert [band.agrees for band in off.bands] == [False]
 
@@ -72,8 +72,8 @@ def test_bands_hold_all_rows_and_have_the_intervals_of_their_means():
 def test_intervals_hold_the_mean_in_19_of_20_bands():
     rng = np.random.default_rng(3)
     p = rng.random((100, 500))
-    found = [evaluate_regressor(None, each, rng.normal(each)) for each in p]
-    agree = np.mean([band.agrees for each in found for band in each.bands])
+    evaluation = [evaluate_regressor(None, each, rng.normal(each)) for each in p]
+    agree = np.mean([band.agrees for each in evaluation for band in each.bands])
     assert 0.93 < agree < 0.97
 
 
@@ -83,14 +83,14 @@ def test_rules_and_frozen_models_have_bounds_and_a_guarantee():
     model = abers.IVAPRegressor(FrozenEstimator(inner)).fit(X[200:], y[200:])
     score = inner.predict(X)
     rule = abers.rules.fit_regression_rule(score[200:], y[200:])
-    for found in (
+    for evaluation in (
         evaluate_regressor(model, X[:50], y[:50], held_out=True),
         evaluate_regressor(rule, score[:50], y[:50], held_out=True),
     ):
-        assert found.guarantee.proven
-        assert found.mean_width > 0
-        assert "held out, as stated by the user" in found.to_markdown()
-    assert found.before_is == "the scores"
+        assert evaluation.guarantee.proven
+        assert evaluation.mean_width > 0
+        assert "held out, as stated by the user" in evaluation.to_markdown()
+    assert evaluation.before_is == "the scores"
     plain = evaluate_regressor(inner, X, y)
     assert plain.guarantee is None
     assert math.isnan(plain.mean_width)
@@ -101,32 +101,32 @@ def test_rules_and_frozen_models_have_bounds_and_a_guarantee():
 def test_groups_of_several_columns(fitted):
     X, y = rows(seed=1)
     groups = {"sign": np.where(X[:, 1] > 0, "+", "-"), "all": ["one"] * y.size}
-    found = evaluate_regressor(fitted, X, y, groups=groups)
-    assert {(g.column, g.name) for g in found.groups} == {
+    evaluation = evaluate_regressor(fitted, X, y, groups=groups)
+    assert {(g.column, g.name) for g in evaluation.groups} == {
         ("sign", "+"),
         ("sign", "-"),
         ("all", "one"),
     }
-    one = next(group for group in found.groups if group.name == "one")
-    assert one.mean_target == found.overall.mean_target
+    one = next(group for group in evaluation.groups if group.name == "one")
+    assert one.mean_target == evaluation.overall.mean_target
 
 
 @pytest.mark.parametrize("with_before", [True, False])
 def test_page_text_and_json(fitted, tmp_path, with_before):
     X, y = rows(seed=1)
     predictor, given = (fitted, X) if with_before else (None, fitted.predict(X))
-    found = evaluate_regressor(predictor, given, y, name="claims", held_out=True)
-    found.to_html(tmp_path / "page.html", facts={"data": "<b>"})
+    evaluation = evaluate_regressor(predictor, given, y, name="claims", held_out=True)
+    evaluation.to_html(tmp_path / "page.html", facts={"data": "<b>"})
     page = (tmp_path / "page.html").read_text()
     assert "Mean target by mean prediction" in page
     assert "&lt;b&gt;" in page
-    said = str(found)
-    assert said.startswith("Evaluation of claims\n")
-    assert ("Calibration helped" in said) == with_before
-    assert "held-out (as stated by the user)" in said
-    assert json.loads(json.dumps(found.to_dict()))["n_rows"] == y.size
-    assert "<table>" in found._repr_html_()
-    assert "400 rows" in repr(found)
+    sentence = str(evaluation)
+    assert sentence.startswith("Evaluation of claims\n")
+    assert ("Calibration helped" in sentence) == with_before
+    assert "held-out (as stated by the user)" in sentence
+    assert json.loads(json.dumps(evaluation.to_dict()))["n_rows"] == y.size
+    assert "<table>" in evaluation._repr_html_()
+    assert "400 rows" in repr(evaluation)
 
 
 @pytest.mark.parametrize(

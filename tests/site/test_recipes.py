@@ -242,8 +242,8 @@ def test_mlflow_answers_bounds(folder, monkeypatch):
     served = mlflow.pyfunc.load_model("served")
     rows = ROWS.copy()
     rows[1, 4] = np.nan
-    found = served.predict(rows)
-    assert list(found.columns) == ["lower", "upper", "probability"]
+    predictions = served.predict(rows)
+    assert list(predictions.columns) == ["lower", "upper", "probability"]
     others = [0, 2, 3, 4]
-    assert (found.to_numpy()[others] == expected(folder, ROWS)[others]).all()
-    assert found.iloc[1].isna().all()
+    assert (predictions.to_numpy()[others] == expected(folder, ROWS)[others]).all()
+    assert predictions.iloc[1].isna().all()

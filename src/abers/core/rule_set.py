@@ -302,8 +302,8 @@ class RuleSet(Fitted):
         """Return the place of the rule that applies to each row."""
         # A lookup of 1.0, from a column that became floats, finds the group 1.
         names = as_groups(groups, fitted=self._type)
-        found = map(self._places.get, names, repeat(UNSEEN))
-        return np.fromiter(found, np.int64, len(names))
+        places = map(self._places.get, names, repeat(UNSEEN))
+        return np.fromiter(places, np.int64, len(names))
 
     def probability(
         self, scores: ArrayLike, groups: ArrayLike, loss: LossName = "log"

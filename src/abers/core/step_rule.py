@@ -144,16 +144,16 @@ def bounds_by_place(
     sizes = np.bincount(places, minlength=len(rules)).tolist()
     # numpy sorts 16-bit integers by counting.
     order = np.argsort(places.astype(np.min_scalar_type(last)), kind="stable")
-    by_rule, found = scores[order], np.empty((scores.size, 2))
+    by_rule, in_order = scores[order], np.empty((scores.size, 2))
     stop = 0
     for rule, size in zip(rules, sizes, strict=True):
         if size:
             start, stop = stop, stop + size
             table = rule._table  # noqa: SLF001 (a method would check each part)
-            table.bounds(by_rule[start:stop], found[start:stop], 1)
-    out = np.empty_like(found)
+            table.bounds(by_rule[start:stop], in_order[start:stop], 1)
+    out = np.empty_like(in_order)
     # As items of 16 bytes: numpy is ten times slower with rows of two numbers.
-    out.view(np.complex128)[order] = found.view(np.complex128)
+    out.view(np.complex128)[order] = in_order.view(np.complex128)
     return out
 
 

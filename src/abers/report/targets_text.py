@@ -247,9 +247,9 @@ def _guarantees(evaluation: RegressionEvaluation) -> list[Section]:
 
 
 def _facts(evaluation: RegressionEvaluation) -> list[tuple[str, str]]:
-    said = "no, as stated by the user" if evaluation.held_out else "unknown"
+    used = "no, as stated by the user" if evaluation.held_out else "unknown"
     share = evaluation.mean_width / math.sqrt(evaluation.parts_after.uncertainty or 1)
-    facts = [("rows", f"{evaluation.n_rows:,}"), ("used for fitting", said)]
+    facts = [("rows", f"{evaluation.n_rows:,}"), ("used for fitting", used)]
     if not math.isnan(share):
         facts.append(
             (

@@ -136,10 +136,10 @@ def test_each_group_has_the_bounds_of_its_own_rule(df, rows, kind):
     )
     added = add_bounds(other, rules, score="s", by="g", loss="brier")
     assert ("Python" in executed_plan(added)) == (added_columns.MOST_PLANNED_STEPS < 0)
-    (given, *found) = read(added, "g", *NAMES)
+    (given, *bounds) = read(added, "g", *NAMES)
     assert set(given) > {None}
-    assert np.array_equal(np.transpose(found[:2]), rules.bounds(scores, given))
-    assert np.array_equal(found[2], rules.probability(scores, given, "brier"))
+    assert np.array_equal(np.transpose(bounds[:2]), rules.bounds(scores, given))
+    assert np.array_equal(bounds[2], rules.probability(scores, given, "brier"))
 
 
 def test_an_empty_text_is_a_missing_group(spark):

@@ -282,7 +282,7 @@ def test_an_infinite_loss_stays_infinite():
     assert evaluation.losses.log.before == math.inf
     assert evaluation.losses.log.difference == -math.inf
     assert math.isnan(evaluation.losses.log.standard_error)
-    assert "inf before" in str(evaluation)
+    assert "∞ before" in str(evaluation)
 
 
 def test_one_row_is_evaluated():

@@ -3,9 +3,12 @@
 import hashlib
 import json
 import os
+import time
 
 import pyarrow.parquet as pq
 import pytest
+
+from abers.tables.files import SCRATCH, Scratch
 
 COSTS = ("--cost-fp=1", "--cost-fn=2")
 ANSWERS = [
@@ -58,3 +61,21 @@ def test_a_file_that_is_replaced_keeps_its_mode_and_owner(run, files):
         assert status.st_mode & 0o777 == 0o640
         if os.geteuid() == 0:
             assert (status.st_uid, status.st_gid) == (12, 34)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+def test_scratch_folders_of_killed_processes_are_removed(tmp_path):
+    abandoned, recent = tmp_path / f"{SCRATCH}old", tmp_path / f"{SCRATCH}new"
+    with Scratch(tmp_path) as used:
+        in_use = used.new_path().parent
+        for folder in (abandoned, recent):
+            folder.mkdir()
+            (folder / "1").write_text("rows")
+        for folder in (abandoned, in_use):
+            os.utime(folder, (time.time() - 3_600,) * 2)
+        with Scratch(tmp_path) as another:
+            another.new_path()
+            assert not abandoned.exists()
+            assert recent.exists()
+            assert in_use.exists()
+    assert not in_use.exists()

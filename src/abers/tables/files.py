@@ -24,6 +24,7 @@ import itertools
 import os
 import re
 import sys
+import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -62,6 +63,7 @@ BOMS_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_DELIMITERS = '"\r\n\0'
 UTF_8 = "utf-8"
 SCRATCH = ".abers-"  # prefix of the names of scratch folders
+LONG_HELD = 60  # seconds after which its maker must have locked a scratch folder
 UNSEEN = (".", "_")  # prefixes of files that a folder does not stand for
 HIVE_FOLDER = re.compile(r"(?<![^/])([^/=]+)=([^/]*)/")
 MUST_BE_FILES = "must be a file, or a folder with at least one"
@@ -144,17 +146,53 @@ class Scratch(contextlib.ExitStack):
 
     @cached_property
     def _folder(self) -> str:
-        from tempfile import TemporaryDirectory  # slow to import, and rarely needed
+        import tempfile  # slow to import, and rarely needed
 
-        return self.enter_context(
-            TemporaryDirectory(
-                prefix=SCRATCH, dir=self._parent, ignore_cleanup_errors=True
+        parent = self._parent or tempfile.gettempdir()
+        remove_abandoned(Path(parent))
+        folder = self.enter_context(
+            tempfile.TemporaryDirectory(
+                prefix=SCRATCH, dir=parent, ignore_cleanup_errors=True
             )
         )
+        if (lock := locked(folder)) is not None:
+            self.callback(os.close, lock)
+        return folder
 
     def new_path(self) -> Path:
         """Return the path of a file or folder that does not exist yet."""
         return Path(self._folder, str(next(self._numbers)))
+
+
+def locked(folder: StrPath) -> int | None:
+    """Lock a folder against `remove_abandoned`; None if it is locked already."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows has neither
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Remove folders of processes that were killed.
+
+    A process holds the lock of its folder, except in the moment after making it.
+    """
+    import shutil
+
+    with contextlib.suppress(OSError):  # what cannot be removed stays
+        for folder in parent.glob(f"{SCRATCH}*"):
+            is_old = time.time() - folder.stat().st_mtime > LONG_HELD
+            if is_old and (handle := locked(folder)) is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(handle)
 
 
 class Source:

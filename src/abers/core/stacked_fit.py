@@ -33,7 +33,7 @@ from abers.core.curves import (
     moderate_ends,
     softmax,
 )
-from abers.core.diagram import Diagram
+from abers.core.diagram import Diagram, trusted_diagram
 from abers.core.fit import fitted_rule, mann_whitney_if_flat, rule_of_diagram
 from abers.core.inverted import inverted, warn_if_inverted
 from abers.core.pooled import as_folds, fitted_pooled_rule
@@ -299,24 +299,42 @@ def _stacked_of_two(
         own = [1 - p for p in own]
     n_folds = len(by_fold.zeros)
 
+    whole = [masses.sum(axis=0) for masses in by_fold]
+
     def held_out(fold: int) -> tuple[FloatArray, FloatArray]:
         """Return the likelihoods of held-out labels under each part, and masses."""
-        others = np.arange(n_folds) != fold
-        zeros, ones = (masses[others].sum(axis=0) for masses in by_fold)
+        masses = by_fold.zeros[fold], by_fold.ones[fold]
+        zeros, ones = (total - part for total, part in zip(whole, masses, strict=True))
         _, curved = fit_curve(zeros, ones, curve)
-        some = zeros + ones > 0
         without = rule_of_diagram(
-            Diagram(scores[some], zeros[some], ones[some]), increasing=increasing
+            _diagram_of(scores, zeros, ones, counted=diagram.is_exact),
+            increasing=increasing,
         )
-        parts = np.stack((*own, expit(curved), without.probability(scores)))
-        zeros, ones = (masses[fold] for masses in by_fold)
+        of_zero, of_one = (np.flatnonzero(mass) for mass in masses)
+        parts = (*own, expit(curved), without.probability(scores))
+        likelihoods = [np.concatenate((1 - p[of_zero], p[of_one])) for p in parts]
         return (
-            np.concatenate((1 - parts[:, zeros > 0], parts[:, ones > 0]), axis=1),
-            np.concatenate((zeros[zeros > 0], ones[ones > 0])),
+            np.stack(likelihoods, axis=1).T,
+            np.concatenate((masses[0][of_zero], masses[1][of_one])),
         )
 
     weights = _cross_fitted_weights(held_out, n_folds, len(own) + 2)
     return StackedRule([rule], curve, weights, kind=kind, increasing=increasing)
+
+
+def _diagram_of(
+    scores: FloatArray, negatives: FloatArray, positives: FloatArray, *, counted: bool
+) -> Diagram:
+    """Return the diagram of the scores that have a mass; counts need no check."""
+    (present,) = np.nonzero(negatives + positives)
+    scores, negatives, positives = (
+        array[present] for array in (scores, negatives, positives)
+    )
+    if counted:
+        return trusted_diagram(
+            scores, negatives.astype(np.int64), positives.astype(np.int64)
+        )
+    return Diagram(scores, negatives, positives)
 
 
 def _curve_fitter(

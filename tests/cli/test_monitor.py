@@ -149,7 +149,7 @@ def test_the_page_says_what_since_when_and_what_to_do_and_lists_the_files(begun,
         "Data and versions",
     ]
     assert all(f"Alarm: {alarm['sentence']}" in shown for alarm in summary["alarms"])
-    assert "What to do: find out what changed then." in shown
+    assert "What to do: find out what has changed." in shown
     place = next(i for i, row in enumerate(page.rows) if row[0] == "file")
     for row, (number, line) in zip(
         page.rows[place + 1 :], list(enumerate(summary["ledger"], 1))[::-1], strict=True

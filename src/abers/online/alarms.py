@@ -48,8 +48,8 @@ WHAT = {
 }
 
 ADVICE = (
-    "Find out what changed then. If it is to stay, fit the rule to rows since then, "
-    "and begin a new state with --start."
+    "Find out what has changed. If the change is permanent, fit the rule to the rows "
+    "since then and start a new state with --start."
 )
 
 

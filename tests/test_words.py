@@ -65,7 +65,10 @@ PROSE = (
     "benchmarks/*.md",
     "experiments/*.md",
 )
-MODULES = ("src/**/*.py", "examples/*.py", "benchmarks/*.py", "tools/*.py")
+MODULES = (
+    *("src/**/*.py", "examples/*.py", "benchmarks/*.py", "tools/*.py"),
+    "experiments/**/*.py",
+)
 BLOCK = re.compile(r"^( *)```.*?^\1```$|`[^`]*`", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

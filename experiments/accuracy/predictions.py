@@ -35,7 +35,7 @@ POST_HOC_TRAIN = 3_000  # at most a third of it
 CALIBRATION_ROWS = 20_000  # at most what is left
 CALIBRATION_SIZES = (100, 1_000, 10_000)  # besides all, if they are at most half of all
 CROSS_FIT_ROWS = 5_000  # at most two thirds of a set
-CROSS_FIT_SIZES = (500,)  # likewise
+CROSS_FIT_SIZES = (500,)  # besides all, if they are at most half of all
 LEAST_OF_A_CLASS = 3  # calibration rows; sizes that leave fewer are not run
 
 MODELS = (
@@ -119,7 +119,7 @@ class CrossFit:
     y_test: IntArray
     folds: IntArray  # of each training row
     probabilities: FloatArray  # (K + 1, n, C)
-    log_probabilities: FloatArray  # likewise; as the model gives them, if it does
+    log_probabilities: FloatArray  # (K + 1, n, C); as the model gives them, if it does
     decisions: FloatArray  # (K + 1, n) or (K + 1, n, C); empty if the model has none
 
     @classmethod
@@ -235,7 +235,7 @@ class Replay(ClassifierMixin, BaseEstimator):
 def drawn(
     rows: IntArray, y: IntArray, size: int, seed: int
 ) -> tuple[IntArray, IntArray]:
-    """Draw so many rows at random, by class; return the others first, shuffled."""
+    """Draw `size` rows at random, by class; return the others first, shuffled."""
     others, chosen = train_test_split(
         rows, test_size=size, random_state=seed, stratify=y[rows]
     )

@@ -74,7 +74,7 @@ def prepare(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
 
 
 def _is_written(path: Path) -> bool:
-    """Say whether a folder has all that every run writes, and so is one of ours."""
+    """Return whether a folder has every file that a run writes, and so is ours."""
     return all((path / name).exists() for name in ALWAYS)
 
 

@@ -257,13 +257,14 @@ def _scale(
 
 
 def caption(task: str, kind: str, how: str) -> str:
-    """Say what a figure of losses shows."""
+    """Return the caption of a figure of losses."""
     name = LOSSES[kind]
     return (
         f"{name[0].upper()}{name[1:]} on {task}: {how}. The horizontal axis is the "
         "ratio of training to calibration rows. A gap is an infinite loss or a missing "
         "prediction; an arrow at the upper edge is a finite loss off the scale, left "
-        "out lest it squeeze the others. Platt on log-odds is not in the paper."
+        "out so that it does not squeeze the others. Platt on log-odds is not in the "
+        "paper."
     )
 
 

@@ -207,7 +207,7 @@ def _commit() -> str:
         )
         return None if done.returncode else done.stdout.strip()
 
-    # A copy inside of somebody's repository is not that repository's code.
+    # A copy inside another repository is not that repository's code.
     if git is None or not output("ls-files", "--error-unmatch", __file__):
         return f"abers {version('abers')}, outside of its repository"
     changed = output("status", "--porcelain", "--", *SOURCES)

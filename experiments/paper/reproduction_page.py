@@ -712,7 +712,7 @@ def _picture(drawing: Drawing, drawn: Mapping[str, Made]) -> PageFigure:
 
 
 def _other_engine(found: Findings) -> list[tuple[str, str]]:
-    """Say what the engine of the run has not done."""
+    """Return the studies that the engine of the run did not do."""
     engine = SklearnEngine().name
     if found.studies == Studies() or found.engine == engine:
         return []

@@ -83,7 +83,7 @@ class Candidate:
 
 # Pruning: one tree, grown once, cut back as far as each setting asks.
 #
-# scikit-learn grows a tree anew for each `ccp_alpha`. Here all settings share the tree:
+# scikit-learn grows a new tree for each `ccp_alpha`. Here all settings share the tree:
 # what differs is only at which node the way down ends.
 
 LEAF = -1  # scikit-learn's mark for "no child"

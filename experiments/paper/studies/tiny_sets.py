@@ -58,7 +58,7 @@ def _one_of(labels: IntArray, positive: int) -> IntArray:
 
 def _iris() -> tuple[FloatArray, IntArray]:
     x, y = load_iris(return_X_y=True)
-    return x[y > 0], _one_of(y[y > 0], 1)  # the other class is told apart at once
+    return x[y > 0], _one_of(y[y > 0], 1)  # the other class is separated at once
 
 
 def _digits() -> tuple[FloatArray, IntArray]:

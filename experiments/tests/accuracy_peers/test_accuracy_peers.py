@@ -17,7 +17,7 @@ PUBLIC = [name for name, source in sources().items() if source.package != "paper
 
 
 def draw(classes, size, seed=0):
-    """Probabilities that are too sure, and labels."""
+    """Return overconfident probabilities, and labels."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(classes), size)
     y = (p.cumsum(axis=1) < rng.random((size, 1))).sum(axis=1)

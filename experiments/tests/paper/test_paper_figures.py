@@ -83,7 +83,7 @@ def test_a_gap_is_an_infinite_loss_or_no_answer():
     assert math.isnan(second)
     told = caption("german", "brier_loss", "file order")
     assert "A gap is an infinite loss or a missing prediction;" in told
-    assert "left out lest it squeeze the others" in told
+    assert "left out so that it does not squeeze the others" in told
 
 
 def test_brier_losses_have_no_gaps(found):

@@ -210,7 +210,7 @@ def test_nothing_is_forgotten_if_weka_is_not_there(tmp_path, data_folder):
 
 
 def test_a_finished_run_is_known_without_its_journals(tmp_path):
-    """Somebody who removed a damaged one, as was asked, can go on."""
+    """After a damaged one is removed, as the message asks, a run goes on."""
     output_folder.write(
         Findings("tables", "scikit-learn", finished(results(TABLE))), tmp_path
     )

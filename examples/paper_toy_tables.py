@@ -11,6 +11,9 @@ paper's algorithms on exact fractions, and by the library.
 from fractions import Fraction
 from itertools import product
 
+import matplotlib.pyplot as plt
+import numpy as np
+
 import abers
 from abers import reference
 
@@ -70,3 +73,20 @@ for count in (3, 4):
 # %%
 # No assertion failed: all three agree in each of the 24 rows. The library's numbers are
 # the floating-point numbers nearest to the fractions.
+
+# %%
+# The first table as a picture: a panel for each labelling, a circle for each label, and
+# a bar from the lower to the upper bound at each score.
+
+figure, panels = plt.subplots(
+    *(2, 4), figsize=(6, 3.6), sharex=True, sharey=True, layout="constrained"
+)
+for ax, labels in zip(panels.flat, product((0, 1), repeat=3), strict=True):
+    lower, upper = np.array(row(labels), float)
+    ax.vlines([1, 2, 3], lower, upper, color="#005b8f", linewidth=6)
+    ax.plot([1, 2, 3], labels, "o", color="#d55e00", fillstyle="none", clip_on=False)
+    ax.set(xlim=(0.5, 3.5), ylim=(0, 1), xticks=[1, 2, 3], yticks=[0, 0.5, 1])
+figure.supxlabel("score")
+figure.supylabel("bounds")
+
+plt.show()

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import abers
 import abers.engines.spark
+from abers.plots import RuleDisplay
 
 spark = (
     SparkSession.builder.master("local[1]")
@@ -42,6 +43,11 @@ print(f"{fit.n_rows} rows, {fit.rule.n_positives} positive, AUC {fit.auc:.4f}")
 rows = scored.select("score", "label").toArrow()
 in_memory = abers.fit_rule(rows["score"], rows["label"])
 print(fit.rule == in_memory)
+
+# %%
+# The rule has all that its picture needs; no row leaves Spark for it.
+
+display = RuleDisplay.from_rule(fit.rule)
 
 # %%
 # `add_bounds` is lazy: three more columns, computed on request and where the rows are;

@@ -9,6 +9,7 @@ rows, bit for bit.
 The data are simulated.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit
 
@@ -37,6 +38,18 @@ for name, rule in rules.items():
     print(f"{name:9s} mean {p.mean():.4f}, mean error {np.abs(p - truth).mean():.4f}")
 
 # %%
+# The rule of the sample overstates the odds twentyfold; the weights correct it.
+
+grid = np.linspace(-2, 3, 200)
+figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+ax.semilogy(grid, expit(1.2 * grid - 4), color="#6e7781", label="truth")
+for name, colour in {"sample": "#d55e00", "weighted": "#005b8f"}.items():
+    ax.semilogy(grid, rules[name].probability(grid), color=colour, label=name)
+ax.set(xlabel="score", ylabel="probability", ylim=(0.001, 1))
+ax.yaxis.set_major_formatter("{x:g}")  # 0.001, not 10 with a small exponent
+ax.legend()
+
+# %%
 # The same as with repeated rows, bit for bit:
 
 repeated = abers.fit_rule(
@@ -51,3 +64,5 @@ print(rules["weighted"] == repeated)
 for name in ("all rows", "weighted"):
     lower, upper = rules[name].bounds(new).T
     print(f"{name:9s} mean width of the bounds {np.mean(upper - lower):.5f}")
+
+plt.show()

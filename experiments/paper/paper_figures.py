@@ -10,7 +10,7 @@ import numpy as np
 
 from abers.plots import _style as style
 from abers.plots.svg import recoloured
-from experiments.paper.claims import PERMUTED, SPLIT
+from experiments.paper.claims import SPLIT
 from experiments.paper.results import LOSSES, calibration_rows
 from experiments.paper.run import Unit
 from experiments.paper.sklearn_engine import ALGORITHMS, OF_PAPER
@@ -338,7 +338,7 @@ def _steps(
 
 SIZE = (5.6, 3.6)
 ERRORS = 2  # standard errors that a whisker is long
-MARKS = ("o", "s", "D", "^", "v", "P", "X")
+MARKS = ("o", "s", "D", "^", "v", "P")
 
 
 def time(timings: Sequence[Timing], *, theme: str = "light") -> Figure:
@@ -392,9 +392,9 @@ def widths(index: ResultIndex, *, theme: str = "light") -> Figure:
         figure, (ax,) = _sheet(look, 1, columns=1, size=SIZE)
         ax.set(xscale="log", yscale="log", xlabel="calibration rows")
         ax.set_ylabel("mean width of the bounds")
-        colours = [PENS[name].drawn(look)["color"] for name in PENS] + [look.ink]
+        colours = [PENS[name].drawn(look)["color"] for name in PENS]
         entries: list[tuple[Artist, str]] = []
-        shapes = zip((*SIX, PERMUTED), MARKS, colours, strict=True)
+        shapes = zip(SIX, MARKS, colours, strict=True)
         for task, mark, colour in shapes:
             points = [
                 (calibration_rows(unit), result.width_mean)

@@ -19,11 +19,11 @@ from abers.report.figures import PIXELS, PageFigure, data_uri
 from abers.report.text import BOUNDS_ARE
 from experiments.paper import paper_figures as figures
 from experiments.paper.cases import REFUTED
-from experiments.paper.claims import FURTHER, NOTE, PAPER, PERMUTED, SPLIT
+from experiments.paper.claims import FURTHER, NOTE, PAPER, SPLIT
 from experiments.paper.data import READERS, SHA256
 from experiments.paper.protocol import METHODS, ONE_MODEL, POOLED, RELATIVES
 from experiments.paper.results import LOSSES, TABLE_METHODS, cell_differences
-from experiments.paper.run import SEVEN, TABLES, TABLES_RATIO, WIDE
+from experiments.paper.run import TABLES, TABLES_RATIO, WIDE
 from experiments.paper.sklearn_engine import ALGORITHMS, SklearnEngine
 from experiments.paper.studies import Studies
 from experiments.paper.tally import NOT_RUN, VERDICTS
@@ -229,7 +229,7 @@ def method_tables(found: Findings) -> list[Table]:
 
 
 def other_splits_tables(found: Findings) -> list[Table]:
-    """Show equal parts, adult without gaps and covertype in file order."""
+    """Show equal parts, adult without gaps, covertype and bank in file order."""
     return loss_tables(
         lambda kind: f"{_titled(kind)}; thirds at 1:1, the others at 4:1",
         ("task, algorithm", lambda u: f"{u.data}, {label(found, u.algorithm)}"),
@@ -466,7 +466,7 @@ TITLE = (
     "reproduction"
 )
 KINDS = {"log_loss": "log", "brier_loss": "brier"}
-PICTURED = (*SEVEN, WIDE)  # tasks with figures
+PICTURED = (*SIX, WIDE)  # tasks with figures
 OTHER_TASKS = (*THIRDS, *HALVES, COMPLETE, *IN_FILE_ORDER)
 # Figures of the long version: log loss, then Brier loss.
 NUMBERS = {
@@ -552,7 +552,7 @@ def drawings(found: Findings) -> list[Drawing]:
                 partial(figures.validity, checked),
             )
         )
-    if found.index.units((*SIX, PERMUTED), SPLIT):
+    if found.index.units(SIX, SPLIT):
         listed.append(
             Drawing(
                 "Width of the bounds",

@@ -78,6 +78,11 @@ class ResultIndex:
         )
 
     @property
+    def engine(self) -> str:
+        """Whose algorithms were run; empty without results."""
+        return next((one.engine for one in self._results.values()), "")
+
+    @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks with results, in the order of the paper."""
         present = {unit.data for unit in self._units}

@@ -91,7 +91,7 @@ def _parts(name: str, kept: int, parts: int) -> Recipe:
 SIX = ("adult", "covertype", "insurance", "bank", "spambase", "german")
 THIRDS, HALVES = (tuple(f"{name}-{of}" for name in SIX) for of in ("thirds", "halves"))
 COMPLETE = "adult-complete"
-IN_FILE_ORDER = {"covertype-file-order": "covertype"}  # and the same permuted
+IN_FILE_ORDER = ("covertype-file-order", "bank-file-order")
 RECIPES = {
     "adult": Recipe(
         "adult",
@@ -110,8 +110,8 @@ RECIPES = {
     ),
     "bank": Recipe(
         "bank",
-        "file order, which is by date; the first two thirds train",
-        _two_thirds,
+        "permuted (seed 0), because the file is in order of time; two thirds train",
+        lambda table: _two_thirds(_permuted(table)),
     ),
     "spambase": Recipe(
         "spambase",
@@ -133,11 +133,6 @@ RECIPES = {
         "all rows permuted (seed 0); the first 32,561 train",
         lambda table: (_permuted(table), ADULT_TRAIN),
     ),
-    "bank-permuted": Recipe(
-        "bank",
-        "permuted (seed 0); the first two thirds train",
-        lambda table: _two_thirds(_permuted(table)),
-    ),
     COMPLETE: Recipe(
         "adult",
         "the original split without rows that lack a value: 30,162 train, 15,060 test",
@@ -148,6 +143,11 @@ RECIPES = {
         "the first 30,000 rows of the file, class 2 against the rest; 5,000 train",
         _largest_cover,
         in_file_order=True,
+    ),
+    "bank-file-order": Recipe(
+        "bank",
+        "file order, which is by date; the first two thirds train",
+        _two_thirds,
     ),
     **{task: _parts(name, 2, 3) for name, task in zip(SIX, THIRDS, strict=True)},
     **{task: _parts(name, 1, 2) for name, task in zip(SIX, HALVES, strict=True)},

@@ -47,6 +47,7 @@ def result(
     p=None,
     seconds=0.0,
     training=None,
+    engine="scikit-learn",
 ):
     data, algorithm, ratio = place
     log_loss, brier_loss = losses
@@ -54,7 +55,7 @@ def result(
         crossed = "mean" if method.startswith("cross ") else ""
         merging = "log" if method in BY_LOG else crossed
     return Result(
-        engine="scikit-learn",
+        engine=engine,
         data=data,
         algorithm=algorithm,
         ratio=ratio,
@@ -77,7 +78,7 @@ def result(
     )
 
 
-def results(table):
+def results(table, engine="scikit-learn"):
     """Results of a table {(data, algorithm, ratio): {method: (log, Brier)}}.
 
     A method may be a pair with its merging.
@@ -86,7 +87,7 @@ def results(table):
     for place, methods in table.items():
         for method, losses in methods.items():
             name, merging = method if isinstance(method, tuple) else (method, None)
-            found.append(result(place, name, losses, merging=merging))
+            found.append(result(place, name, losses, merging=merging, engine=engine))
     return found
 
 
@@ -101,8 +102,8 @@ def of(name):
     return judge
 
 
-def index(table):
-    return ResultIndex(results(table))
+def index(table, engine="scikit-learn"):
+    return ResultIndex(results(table, engine))
 
 
 def same(methods, losses):

@@ -84,7 +84,7 @@ OF_SKLEARN: dict[str, Callable[[], tuple[FloatArray, IntArray]]] = {
     "iris, versicolor or virginica": _iris,
     "digits, 3 or 8": _digits,
 }
-SAMPLED = ("german", "adult", "bank-permuted", "spambase")  # 300 random rows of each
+SAMPLED = ("german", "adult", "bank", "spambase")  # 300 random rows of each
 NAMES = (*OF_SKLEARN, *SAMPLED)
 
 

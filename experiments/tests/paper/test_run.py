@@ -204,7 +204,7 @@ def test_every_plan_has_the_paper_s_six_algorithms():
 def test_the_plan_of_the_data_sets_is_the_part_of_quick_without_other_studies():
     sets = PLANS["sets"]
     assert set(sets.units) < set(PLANS["quick"].units)
-    assert set(sets.tasks) == {*SIX, "bank-permuted"}
+    assert set(sets.tasks) == {*SIX}
     assert studies.SCOPES["sets"] == studies.Scope()
 
 

@@ -70,8 +70,9 @@ def _as_list(values: object) -> list[Any]:
         return list(values)
     if not isinstance(values, np.ndarray):
         series = validation.as_series(values, "groups")
-        if hasattr(series, "to_list"):
-            return list(series.to_list())
+        for name in ("tolist", "to_list"):  # pandas, polars
+            if hasattr(series, name):
+                return list(getattr(series, name)())
         values = np.asarray(series)
     if values.ndim != 1:
         msg = (

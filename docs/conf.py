@@ -70,6 +70,7 @@ html_css_files = ["site.css"]
 html_favicon = str(ROOT / "docs" / "_static" / "favicon.svg")
 html_show_sourcelink = False
 html_copy_source = False
+html_domain_indices = False  # it would list one module
 html_theme_options = {
     "logo": {
         "image_light": str(ROOT / "docs" / "_static" / "logo.svg"),

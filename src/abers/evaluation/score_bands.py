@@ -69,7 +69,7 @@ def edges_of(bands: int | ArrayLike, column: Diagram) -> FloatArray:
     >>> from abers.core.diagram import Diagram
     >>> column = Diagram.from_rows([1, 2, 2, 3], [0, 0, 1, 1])
     >>> edges_of(2, column), edges_of([2.5], column)
-    (array([2.]), array([2.5]))
+    (array([3.]), array([2.5]))
     """
     if np.ndim(bands) == 0:
         number = validation.as_count(bands, "bands")

@@ -28,7 +28,10 @@ def pairs_in_order(
     3.5
     """
     zeros = negatives.astype(np.float64)
-    return float((positives * (np.cumsum(zeros) - zeros / 2)).sum())
+    in_order = np.cumsum(zeros)
+    in_order -= np.multiply(zeros, 0.5, out=zeros)
+    in_order *= positives
+    return float(in_order.sum())
 
 
 class RunningAuc:

@@ -388,7 +388,7 @@ def _rows_of(folds: IntArray) -> list[IntArray]:
     """Return the rows of each fold; fold numbers have no gaps."""
     sizes = np.bincount(folds)
     # Short integers are sorted in linear time.
-    short = folds.astype(np.uint16) if sizes.size <= 2**16 else folds
+    short = folds.astype(np.min_scalar_type(sizes.size - 1))
     return np.split(np.argsort(short, kind="stable"), np.cumsum(sizes)[:-1])
 
 
